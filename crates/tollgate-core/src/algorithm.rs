@@ -1,0 +1,98 @@
+//! The shape every algorithm has: read the state, judge a take, charge, give back.
+
+pub(crate) mod bucket;
+pub(crate) mod concurrency;
+pub(crate) mod cooldown;
+pub(crate) mod fixed_window;
+pub(crate) mod queue;
+pub(crate) mod sliding_log;
+pub(crate) mod sliding_window;
+mod stamps;
+
+use crate::ask::{Id, Receipt, Take};
+use crate::decision::{Answer, Decision, Refusal};
+use crate::state::State;
+use crate::time::{Period, Span, Time};
+
+/// When a check is decided, in which calendar window, and for which set.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scene {
+    pub(crate) now: Time,
+    pub(crate) period: Option<Period>,
+    pub(crate) id: Id,
+}
+
+/// One algorithm with its quota.
+///
+/// Judging never writes: a refusal leaves every counter as it was. The one thing that is
+/// written regardless is [`mend`](Algorithm::mend), for state no clock of ours can have made.
+pub(crate) trait Algorithm {
+    /// The most units there ever are.
+    fn capacity(&self) -> u64;
+
+    /// Rewrites state that lies further ahead than a full recovery (the clock was set back),
+    /// or that another algorithm left behind, as "exhausted now".
+    fn mend(&self, state: &mut State, scene: &Scene);
+
+    /// Answers a take on top of the `already` units that the same set has staged here.
+    fn judge(&self, state: &State, scene: &Scene, take: Take, already: u64) -> Decision;
+
+    /// How many of these units may be charged without asking.
+    fn chargeable(&self, state: &State, scene: &Scene, units: u64) -> u64;
+
+    /// Writes a charge, which has been judged or found chargeable.
+    fn charge(&self, state: &mut State, scene: &Scene, units: u64) -> Option<Receipt>;
+
+    /// Gives back up to `units` of what the receipt is still worth; returns the units given.
+    fn give_back(&self, _: &mut State, _: &Scene, _: &Receipt, _units: u64) -> u64 {
+        0
+    }
+
+    /// Corrects the charge of a receipt to `actual` units; returns the units that then stand,
+    /// or nothing if the charge was a hold that is gone.
+    fn settle(
+        &self,
+        state: &mut State,
+        scene: &Scene,
+        receipt: &Receipt,
+        actual: u64,
+    ) -> Option<u64> {
+        if actual > receipt.units {
+            let more = self.chargeable(state, scene, actual - receipt.units);
+            if more > 0 {
+                self.charge(state, scene, more);
+            }
+            return Some(receipt.units + more);
+        }
+        if scene.now >= receipt.until() {
+            return Some(receipt.units);
+        }
+        Some(receipt.units - self.give_back(state, scene, receipt, receipt.units - actual))
+    }
+
+    /// From when on the state is as good as vacant.
+    fn fresh_at(&self, state: &State) -> Time;
+}
+
+/// How much is left after a decision.
+#[derive(Debug, Clone, Copy)]
+struct Standing {
+    limit: u64,
+    remaining: u64,
+    reset_after: Span,
+}
+
+impl Standing {
+    fn allowed(self, granted: u64, delay: Span) -> Decision {
+        self.decision(Answer::Allowed { delay }, granted)
+    }
+
+    fn refused(self, refusal: Refusal) -> Decision {
+        self.decision(Answer::Refused(refusal), 0)
+    }
+
+    fn decision(self, answer: Answer, granted: u64) -> Decision {
+        let Self { limit, remaining, reset_after } = self;
+        Decision { answer, granted, limit, remaining, reset_after, receipt: None }
+    }
+}

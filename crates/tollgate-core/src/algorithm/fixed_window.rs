@@ -1,0 +1,139 @@
+//! The fixed window: so many units per calendar period, which is handed in.
+//!
+//! ```text
+//! allowed  <=>  count + already + cost <= amount
+//! retry_after = end of the window - now
+//! ```
+//!
+//! Its known weakness is the edge: the amount can be used at the end of one window and
+//! again at the start of the next, twice the amount in a moment.
+//!
+//! `2/min`, in the minute that starts at 60 s:
+//!
+//! | now | window | count | answer | remaining | retry after |
+//! |---|---|---|---|---|---|
+//! | 70 s | 60 to 120 s | 0 | allowed | 1 | |
+//! | 110 s | 60 to 120 s | 1 | allowed | 0 | |
+//! | 115 s | 60 to 120 s | 2 | refused | 0 | 5 s |
+//! | 120 s | 120 to 180 s | 0 | allowed | 1 | |
+//! | 119.9 s (clock set back) | 120 to 180 s | 1 | allowed | 0 | |
+
+use crate::algorithm::{Algorithm, Scene, Standing};
+use crate::ask::{Receipt, Take};
+use crate::decision::{Decision, Refusal};
+use crate::moment::Moment;
+use crate::state::State;
+use crate::time::{Period, Span, Time};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct FixedWindow {
+    pub(crate) amount: u64,
+    /// How far charges without asking may go.
+    pub(crate) deepest: u64,
+}
+
+/// The window that counts now, and what was used of it.
+#[derive(Clone, Copy)]
+struct Window {
+    start: Time,
+    end: Time,
+    count: u64,
+}
+
+impl FixedWindow {
+    fn read(state: &State, scene: &Scene) -> Window {
+        let (start, end) = scene.period.map_or((scene.now, scene.now), |p| (p.start(), p.end()));
+        match *state {
+            // Time does not go back for a window that has begun.
+            State::Window { start, end, count } if start > scene.now => {
+                Window { start, end, count }
+            }
+            // A period that was changed under load takes the count along.
+            State::Window { end: until, count, .. } if until > scene.now => {
+                Window { start, end, count }
+            }
+            _ => Window { start, end, count: 0 },
+        }
+    }
+
+    fn standing(&self, window: Window, used: u64, now: Time) -> Standing {
+        Standing {
+            limit: self.amount,
+            remaining: self.amount.saturating_sub(used),
+            reset_after: if used == 0 { Span::ZERO } else { window.end.since(now) },
+        }
+    }
+}
+
+impl Algorithm for FixedWindow {
+    fn capacity(&self) -> u64 {
+        self.amount
+    }
+
+    fn mend(&self, state: &mut State, scene: &Scene) {
+        let wrong = match *state {
+            State::Vacant => false,
+            State::Window { start, .. } => start > scene.now + Span::CLOCK_SLACK,
+            _ => true,
+        };
+        if let (true, Some(period)) = (wrong, scene.period) {
+            *state = State::Window { start: period.start(), end: period.end(), count: self.amount };
+        }
+    }
+
+    fn judge(&self, state: &State, scene: &Scene, take: Take, already: u64) -> Decision {
+        let window = Self::read(state, scene);
+        let used = window.count + already;
+        let asked = take.least.saturating_add(already);
+        if asked > self.amount {
+            return self.standing(window, used, scene.now).refused(Refusal::CostAboveLimit);
+        }
+        if window.count + asked > self.amount {
+            let retry_after = window.end.since(scene.now);
+            return self
+                .standing(window, used, scene.now)
+                .refused(Refusal::Exhausted { retry_after });
+        }
+        let granted = take.most.min(self.amount - used);
+        self.standing(window, used + granted, scene.now).allowed(granted, Span::ZERO)
+    }
+
+    fn chargeable(&self, state: &State, scene: &Scene, units: u64) -> u64 {
+        self.deepest.saturating_sub(Self::read(state, scene).count).min(units)
+    }
+
+    fn charge(&self, state: &mut State, scene: &Scene, units: u64) -> Option<Receipt> {
+        let Window { start, end, count } = Self::read(state, scene);
+        *state = State::Window { start, end, count: count + units };
+        Some(Receipt {
+            id: scene.id,
+            units,
+            at: scene.now.max(start),
+            until: Moment::at(end),
+            until_parts: 1,
+        })
+    }
+
+    /// Only into the window that was charged.
+    fn give_back(&self, state: &mut State, scene: &Scene, receipt: &Receipt, units: u64) -> u64 {
+        let State::Window { start, end, ref mut count } = *state else { return 0 };
+        let charged = Period::new(start, end).is_some_and(|window| window.contains(receipt.at))
+            && receipt.until == Moment::at(end);
+        if !charged || end <= scene.now {
+            return 0;
+        }
+        let given = units.min(*count);
+        *count -= given;
+        if *count == 0 {
+            *state = State::Vacant;
+        }
+        given
+    }
+
+    fn fresh_at(&self, state: &State) -> Time {
+        match *state {
+            State::Window { end, .. } => end,
+            _ => Time::EPOCH,
+        }
+    }
+}

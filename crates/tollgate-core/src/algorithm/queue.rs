@@ -1,0 +1,80 @@
+//! The leaky bucket as a queue: a request gets a place in line and is delayed to it.
+//!
+//! A place lasts `period / amount`; `burst` of them may be waiting, and one more request
+//! is on its way out. The state is the moment from which the line is empty; a request
+//! leaves at that moment and moves it on by its own cost. Output is a constant rate.
+//!
+//! ```text
+//! used  = max(empty_at, now) - now           the line ahead of this request
+//! level = used + (already + cost) * place    the line behind it
+//! allowed  <=>  level <= (burst + 1) * place
+//! delay     =   ceil(used + already * place)
+//! ```
+//!
+//! `1/s burst 2` (a place lasts 1 s, room for 3), starting vacant:
+//!
+//! | now | used | level | answer | delay | remaining |
+//! |---|---|---|---|---|---|
+//! | 0.0 s | 0 | 1 | allowed | 0 | 2 |
+//! | 0.0 s | 1 | 2 | allowed | 1 s | 1 |
+//! | 0.0 s | 2 | 3 | allowed | 2 s | 0 |
+//! | 0.5 s | 2.5 | 3.5 | refused, retry after 0.5 s | | 0 |
+//! | 1.0 s | 2 | 3 | allowed | 2 s | 0 |
+
+use crate::algorithm::bucket::Bucket;
+use crate::algorithm::{Algorithm, Scene};
+use crate::ask::{Receipt, Take};
+use crate::decision::{Decision, Refusal};
+use crate::state::State;
+use crate::time::{Span, Time};
+
+/// A bucket with one place more than may wait.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Queue(pub(crate) Bucket);
+
+impl Algorithm for Queue {
+    fn capacity(&self) -> u64 {
+        self.0.capacity()
+    }
+
+    fn mend(&self, state: &mut State, scene: &Scene) {
+        self.0.mend(state, scene);
+    }
+
+    fn judge(&self, state: &State, scene: &Scene, take: Take, already: u64) -> Decision {
+        let used = self.0.used(state, scene.now);
+        let ahead = self.0.level(used, already);
+        let asked = take.least.saturating_add(already);
+        if asked > self.0.capacity() {
+            return self.0.standing(ahead).refused(Refusal::CostAboveLimit);
+        }
+        let delay = ahead.ceil_span();
+        let impatience = delay - take.patience.unwrap_or(delay);
+        let retry_after = self.0.wait_for(self.0.level(used, asked)).max(impatience);
+        if retry_after > Span::ZERO {
+            return self.0.standing(ahead).refused(Refusal::Exhausted { retry_after });
+        }
+        let granted = self.0.grant(used, take, already);
+        self.0.standing(self.0.level(used, already + granted)).allowed(granted, delay)
+    }
+
+    fn chargeable(&self, state: &State, scene: &Scene, units: u64) -> u64 {
+        self.0.chargeable(state, scene, units)
+    }
+
+    fn charge(&self, state: &mut State, scene: &Scene, units: u64) -> Option<Receipt> {
+        self.0.charge(state, scene, units)
+    }
+
+    /// Only the last in line can leave: the places behind any other have been promised
+    /// already, and handing its place out again would send two requests at one moment.
+    fn give_back(&self, state: &mut State, scene: &Scene, receipt: &Receipt, units: u64) -> u64 {
+        let last = matches!(*state, State::Bucket { full_at, parts }
+            if full_at == receipt.until && parts == receipt.until_parts);
+        if last { self.0.give_back(state, scene, receipt, units) } else { 0 }
+    }
+
+    fn fresh_at(&self, state: &State) -> Time {
+        self.0.fresh_at(state)
+    }
+}

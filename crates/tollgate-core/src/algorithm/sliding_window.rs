@@ -1,0 +1,295 @@
+//! The sliding window counter: counts per block, the oldest block weighted by its overlap.
+//!
+//! The window is cut into `slices` blocks. All blocks inside the window count in full, the
+//! one it is just leaving counts by the share still inside. Shares are taken in ticks, the
+//! finest power of ten microseconds in which every product stays exact; `strict` is the
+//! same with a single tick per block, so the oldest block counts in full until it is gone.
+//!
+//! ```text
+//! elapsed  = whole ticks since the current block began      ticks = ticks in a block
+//! weight   = (blocks inside) * ticks + oldest * (ticks - elapsed)
+//! allowed  <=>  weight + (already + cost) * ticks <= amount * ticks
+//! ```
+//!
+//! `10/min` in one slice, 8 used in the minute from 0 to 60 s, none since:
+//!
+//! | now | overlap of the old minute | estimate | cost | answer | retry after |
+//! |---|---|---|---|---|---|
+//! | 60 s | 100 % | 8 | 3 | refused | 7.5 s |
+//! | 67.5 s | 87.5 % | 7 | 3 | allowed | |
+//! | 67.5 s | 87.5 % | 7 + 3 | 1 | refused | 7.5 s |
+//! | 75 s | 75 % | 6 + 3 | 1 | allowed | |
+//! | 120 s | 0 % | 4 | 6 | allowed | |
+
+use crate::algorithm::{Algorithm, Scene, Standing};
+use crate::ask::{Receipt, Take};
+use crate::decision::{Decision, Refusal};
+use crate::moment::Moment;
+use crate::state::{Blocks, State};
+use crate::time::{Span, Time};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SlidingWindow {
+    amount: u64,
+    /// Blocks that lie inside the window.
+    slices: usize,
+    /// Length of a block in microseconds.
+    block: u64,
+    /// Length of a tick in microseconds.
+    tick: u64,
+    /// How far charges without asking may go.
+    deepest: u64,
+}
+
+/// Where a cell stands: the counts as seen from the block that is current.
+struct View<'a> {
+    counts: &'a [u64],
+    /// Blocks between the newest count and the current block.
+    shift: usize,
+    /// Index of the current block.
+    current: u64,
+    /// Whole ticks since it began.
+    elapsed: u64,
+}
+
+impl View<'_> {
+    /// Units counted `back` blocks before the current one.
+    fn count(&self, back: usize) -> u64 {
+        back.checked_sub(self.shift).and_then(|i| self.counts.get(i)).copied().unwrap_or(0)
+    }
+}
+
+impl SlidingWindow {
+    /// The caller has seen to it that `slices` divides the window and that `tick` fits.
+    pub(crate) fn new(amount: u64, window: Span, slices: u32, tick: u64, debt: bool) -> Self {
+        let block = window.as_micros() / u64::from(slices);
+        let deepest = if debt { amount * 2 } else { amount };
+        Self { amount, slices: slices as usize, block, tick, deepest }
+    }
+
+    /// The finest power of ten that divides a block and keeps `amount` times its ticks exact.
+    pub(crate) fn finest_tick(amount: u64, block: u64) -> Option<u64> {
+        core::iter::successors(Some(1_u64), |tick| tick.checked_mul(10))
+            .take_while(|tick| block.is_multiple_of(*tick))
+            .find(|tick| amount.checked_mul(block / tick).is_some_and(|p| p <= Self::MAX_PRODUCT))
+    }
+
+    /// The largest product of amount and ticks; leaves room for three windows' worth of counts.
+    pub(crate) const MAX_PRODUCT: u64 = 1 << 50;
+
+    pub(crate) fn with_debt(&self, debt: bool) -> Self {
+        let deepest = if debt { self.amount * 2 } else { self.amount };
+        Self { deepest, ..self.clone() }
+    }
+
+    pub(crate) fn window(&self) -> Span {
+        Span::from_micros(self.block * self.slices as u64)
+    }
+
+    fn ticks(&self) -> u64 {
+        self.block / self.tick
+    }
+
+    /// The state's blocks in this limit's layout: refiled if a changed quota cut them differently.
+    fn blocks<'a>(&self, state: &'a State, now: Time, refiled: &'a mut Blocks) -> &'a Blocks {
+        match state {
+            State::Blocks(blocks) if self.is_laid_out(blocks) => blocks,
+            State::Blocks(blocks) => {
+                *refiled = self.refile(blocks, now);
+                refiled
+            }
+            _ => refiled,
+        }
+    }
+
+    fn is_laid_out(&self, blocks: &Blocks) -> bool {
+        blocks.length == self.block && blocks.counts.len() == self.slices + 1
+    }
+
+    fn empty(&self) -> Blocks {
+        Blocks { length: self.block, newest: 0, counts: Box::default() }
+    }
+
+    /// Files each count under the new block that holds the latest moment it can be from.
+    fn refile(&self, old: &Blocks, now: Time) -> Blocks {
+        let counts = vec![0; self.slices + 1].into_boxed_slice();
+        let mut new = Blocks { length: self.block, newest: 0, counts };
+        // From the oldest on, so that blocks only ever move forward.
+        for (back, count) in old.counts.iter().enumerate().rev().filter(|(_, count)| **count > 0) {
+            let start = old.newest.saturating_sub(back as u64) * old.length;
+            let latest = (start + old.length - 1).min(now.as_micros().max(start));
+            Self::advance(&mut new, latest / self.block);
+            new.counts[0] += count;
+        }
+        new
+    }
+
+    /// Makes `index` the newest block, forgetting what falls off the end.
+    fn advance(blocks: &mut Blocks, index: u64) {
+        let shift = usize::try_from(index.saturating_sub(blocks.newest)).unwrap_or(usize::MAX);
+        if shift == 0 {
+            return;
+        }
+        let kept = blocks.counts.len().saturating_sub(shift);
+        let length = blocks.counts.len();
+        blocks.counts.copy_within(..kept, length - kept);
+        blocks.counts[..length - kept].fill(0);
+        blocks.newest = index;
+    }
+
+    fn view<'a>(&self, blocks: &'a Blocks, now: Time) -> View<'a> {
+        // Time does not go back for a block that has begun.
+        let micros = now.as_micros().max(blocks.newest * self.block);
+        let current = micros / self.block;
+        View {
+            counts: &blocks.counts,
+            shift: usize::try_from(current - blocks.newest).unwrap_or(usize::MAX),
+            current,
+            elapsed: (micros - current * self.block) / self.tick,
+        }
+    }
+
+    /// What the counts weigh now, in units times ticks.
+    fn weight(&self, view: &View) -> u128 {
+        let inside: u64 = (0..self.slices).map(|back| view.count(back)).sum();
+        let oldest = view.count(self.slices);
+        u128::from(inside) * u128::from(self.ticks())
+            + u128::from(oldest) * u128::from(self.ticks() - view.elapsed)
+    }
+
+    /// Whole units that fit under `ceiling` on top of this weight.
+    fn room(&self, weight: u128, ceiling: u64) -> u64 {
+        let free = (u128::from(ceiling) * u128::from(self.ticks())).saturating_sub(weight);
+        u64::try_from(free / u128::from(self.ticks())).unwrap_or(u64::MAX)
+    }
+
+    fn standing(&self, view: &View, weight: u128, staged: u64, now: Time) -> Standing {
+        let newest =
+            if staged > 0 { Some(0) } else { (0..=self.slices).find(|back| view.count(*back) > 0) };
+        let reset_after = newest.map_or(Span::ZERO, |back| {
+            let gone = (view.current + self.slices as u64 + 1 - back as u64) * self.block;
+            Time::computed(gone).since(now)
+        });
+        let staged = u128::from(staged) * u128::from(self.ticks());
+        Standing {
+            limit: self.amount,
+            remaining: self.room(weight + staged, self.amount),
+            reset_after,
+        }
+    }
+
+    /// How long until `asked` units fit, if nothing else is charged.
+    fn wait_for(&self, view: &View, asked: u64, now: Time) -> Span {
+        let mut inside: u64 = (0..self.slices).map(|back| view.count(back)).sum();
+        let (mut ahead, mut oldest) = (0, view.count(self.slices));
+        // The first block by whose end enough has been left behind.
+        while inside + asked > self.amount {
+            ahead += 1;
+            oldest = view.count(self.slices - ahead);
+            inside -= oldest;
+        }
+        // Within it, the oldest count shrinks tick by tick.
+        let excess = (inside + oldest + asked).saturating_sub(self.amount);
+        let ticks =
+            (u128::from(excess) * u128::from(self.ticks())).div_ceil(u128::from(oldest.max(1)));
+        let ticks = u64::try_from(ticks).unwrap_or(u64::MAX);
+        let then = (view.current + ahead as u64) * self.block + ticks * self.tick;
+        Time::computed(then).since(now)
+    }
+}
+
+impl Algorithm for SlidingWindow {
+    fn capacity(&self) -> u64 {
+        self.amount
+    }
+
+    fn mend(&self, state: &mut State, scene: &Scene) {
+        let wrong = match state {
+            State::Vacant => false,
+            State::Blocks(blocks) => {
+                let start = Time::computed(blocks.newest * blocks.length);
+                start > scene.now + Span::CLOCK_SLACK
+            }
+            _ => true,
+        };
+        if wrong {
+            *state = State::Vacant;
+            self.charge(state, scene, self.amount);
+        }
+    }
+
+    fn judge(&self, state: &State, scene: &Scene, take: Take, already: u64) -> Decision {
+        let mut refiled = self.empty();
+        let view = self.view(self.blocks(state, scene.now, &mut refiled), scene.now);
+        let weight = self.weight(&view);
+        let asked = take.least.saturating_add(already);
+        if asked > self.amount {
+            let standing = self.standing(&view, weight, already, scene.now);
+            return standing.refused(Refusal::CostAboveLimit);
+        }
+        let scale = u128::from(self.ticks());
+        if weight + u128::from(asked) * scale > u128::from(self.amount) * scale {
+            let retry_after = self.wait_for(&view, asked, scene.now);
+            let standing = self.standing(&view, weight, already, scene.now);
+            return standing.refused(Refusal::Exhausted { retry_after });
+        }
+        let granted = take.most.min(self.room(weight, self.amount) - already);
+        self.standing(&view, weight, already + granted, scene.now).allowed(granted, Span::ZERO)
+    }
+
+    fn chargeable(&self, state: &State, scene: &Scene, units: u64) -> u64 {
+        let mut refiled = self.empty();
+        let view = self.view(self.blocks(state, scene.now, &mut refiled), scene.now);
+        self.room(self.weight(&view), self.deepest).min(units)
+    }
+
+    fn charge(&self, state: &mut State, scene: &Scene, units: u64) -> Option<Receipt> {
+        match state {
+            State::Blocks(blocks) if self.is_laid_out(blocks) => {}
+            State::Blocks(blocks) => **blocks = self.refile(blocks, scene.now),
+            _ => {
+                let counts = vec![0; self.slices + 1].into_boxed_slice();
+                *state = State::Blocks(Box::new(Blocks { counts, ..self.empty() }));
+            }
+        }
+        let State::Blocks(blocks) = state else { return None };
+        Self::advance(blocks, scene.now.as_micros() / self.block);
+        blocks.counts[0] += units;
+        let start = Time::computed(blocks.newest * self.block);
+        let gone = Time::computed((blocks.newest + self.slices as u64 + 1) * self.block);
+        Some(Receipt {
+            id: scene.id,
+            units,
+            at: scene.now.max(start),
+            until: Moment::at(gone),
+            until_parts: 1,
+        })
+    }
+
+    fn give_back(&self, state: &mut State, _: &Scene, receipt: &Receipt, units: u64) -> u64 {
+        let State::Blocks(blocks) = state else { return 0 };
+        let index = receipt.at.as_micros() / blocks.length;
+        let back = blocks.newest.checked_sub(index).and_then(|back| usize::try_from(back).ok());
+        let Some(count) = back.and_then(|back| blocks.counts.get_mut(back)) else { return 0 };
+        let given = units.min(*count);
+        *count -= given;
+        // The newest block is always one that counts: it says how far time has come here.
+        match blocks.counts.iter().position(|count| *count > 0) {
+            Some(empty) => {
+                blocks.counts.rotate_left(empty);
+                blocks.newest -= empty as u64;
+            }
+            None => *state = State::Vacant,
+        }
+        given
+    }
+
+    fn fresh_at(&self, state: &State) -> Time {
+        match state {
+            State::Blocks(blocks) => {
+                Time::computed((blocks.newest + blocks.counts.len() as u64) * blocks.length)
+            }
+            _ => Time::EPOCH,
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Units at instants, oldest first: what a log and a cooldown remember.
+
+use crate::state::Stamp;
+use crate::time::{Span, Time};
+
+/// The stamps that still count: those younger than the window, half-open, so that a stamp
+/// stops counting exactly one window after it was made.
+pub(super) fn live(stamps: &[Stamp], now: Time, window: Span) -> &[Stamp] {
+    &stamps[stamps.partition_point(|stamp| stamp.at + window <= now)..]
+}
+
+pub(super) fn units(stamps: &[Stamp]) -> u64 {
+    stamps.iter().map(|stamp| stamp.units).sum()
+}
+
+/// Files units at `now`, or at the newest stamp if that is later; returns where.
+pub(super) fn file(stamps: &mut Vec<Stamp>, now: Time, window: Span, units: u64) -> Time {
+    let dead = stamps.len() - live(stamps, now, window).len();
+    stamps.drain(..dead);
+    match stamps.last_mut() {
+        Some(newest) if newest.at >= now => {
+            newest.units += units;
+            newest.at
+        }
+        _ => {
+            stamps.push(Stamp { at: now, units });
+            now
+        }
+    }
+}
+
+/// Takes up to `units` off the stamp at exactly `at`; returns how many there were.
+pub(super) fn strike(stamps: &mut Vec<Stamp>, at: Time, units: u64) -> u64 {
+    let Ok(index) = stamps.binary_search_by_key(&at, |stamp| stamp.at) else { return 0 };
+    let struck = units.min(stamps[index].units);
+    stamps[index].units -= struck;
+    if stamps[index].units == 0 {
+        stamps.remove(index);
+    }
+    struck
+}

@@ -1,0 +1,141 @@
+//! What can be asked of a limit, and the receipt for what was charged.
+
+use crate::cost::Cost;
+use crate::moment::Moment;
+use crate::time::{Span, Time};
+
+/// What a check wants from its limit.
+///
+/// A [`take`](Ask::Take) may be refused; so may a [`renewal`](Ask::Renew) of a hold that ran
+/// out and a [`settlement`](Ask::Settle) that was made before. The others always succeed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ask {
+    /// Take units if they are there.
+    Take(Take),
+    /// Charge without asking, up to one capacity into debt: for costs known only afterwards.
+    Charge(Cost),
+    /// Correct an earlier charge to what it really cost; 0 refunds it or releases a hold.
+    Settle {
+        /// The charge to correct.
+        receipt: Receipt,
+        /// What it cost in the end.
+        actual: Cost,
+    },
+    /// Keep a concurrency slot for another lease.
+    Renew(Receipt),
+    /// Forget everything: the caller starts afresh.
+    Reset,
+}
+
+impl Ask {
+    /// Take exactly this cost.
+    pub const fn acquire(cost: Cost) -> Self {
+        Self::Take(Take { least: cost.units(), most: cost.units(), patience: None })
+    }
+
+    /// Take as much as there is, at most `most`, and be refused below `least`.
+    pub fn up_to(most: Cost, least: Cost) -> Self {
+        let most = most.max(least);
+        Self::Take(Take { least: least.units(), most: most.units(), patience: None })
+    }
+
+    /// Take exactly this cost, now or after a delay of at most `patience`.
+    ///
+    /// A bucket charges at once and answers with the delay: the caller's place in line is
+    /// kept. Limits that cannot promise a later moment refuse as if there were no patience.
+    pub const fn wait(cost: Cost, patience: Span) -> Self {
+        Self::Take(Take { least: cost.units(), most: cost.units(), patience: Some(patience) })
+    }
+
+    /// Take nothing, learn how things stand.
+    pub const fn peek() -> Self {
+        Self::acquire(Cost::ZERO)
+    }
+}
+
+/// Units wanted: at most, at least, and how long they may be waited for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Take {
+    pub(crate) least: u64,
+    pub(crate) most: u64,
+    pub(crate) patience: Option<Span>,
+}
+
+impl Take {
+    pub(crate) const PEEK: Self = Self { least: 0, most: 0, patience: None };
+
+    pub(crate) const fn patient(self, patience: Span) -> Self {
+        Self { patience: Some(patience), ..self }
+    }
+
+    /// The least that has to be granted.
+    pub const fn least(&self) -> u64 {
+        self.least
+    }
+
+    /// The most that may be granted.
+    pub const fn most(&self) -> u64 {
+        self.most
+    }
+
+    /// How long the units may be waited for, where that was said.
+    pub const fn patience(&self) -> Option<Span> {
+        self.patience
+    }
+}
+
+/// Names one request's set of checks, and with it the slots it holds and the receipts it gets.
+///
+/// Whoever applies a set makes a new one for it: two sets with one id would share their slots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Id(u128);
+
+impl Id {
+    /// An id of these bits.
+    pub const fn from_bits(bits: u128) -> Self {
+        Self(bits)
+    }
+
+    /// The bits of this id.
+    pub const fn to_bits(self) -> u128 {
+        self.0
+    }
+
+    /// The id of the `index`-th check of the set with this id.
+    pub(crate) const fn of_check(self, index: usize) -> Self {
+        Self(self.0.wrapping_add(index as u128))
+    }
+}
+
+/// What one charge was: enough to refund or settle it, to renew or release a hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Receipt {
+    pub(crate) id: Id,
+    pub(crate) units: u64,
+    pub(crate) at: Time,
+    pub(crate) until: Moment,
+    /// The denominator of the fraction in `until`.
+    pub(crate) until_parts: u64,
+}
+
+impl Receipt {
+    /// Names the charge; a settlement is remembered under it.
+    pub const fn id(&self) -> Id {
+        self.id
+    }
+
+    /// Units charged.
+    pub const fn units(&self) -> u64 {
+        self.units
+    }
+
+    /// The store's time under which the charge was filed.
+    pub const fn at(&self) -> Time {
+        self.at
+    }
+
+    /// From then on the charge has no effect any more, and neither has settling it.
+    pub const fn until(&self) -> Time {
+        self.until.ceil()
+    }
+}

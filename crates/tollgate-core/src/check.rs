@@ -1,0 +1,167 @@
+//! A check, and the set of checks one request owes.
+
+use crate::ask::{Ask, Id};
+use crate::cost::Cost;
+use crate::limit::Limit;
+use crate::time::{Period, Span};
+
+/// One question: this limit, this key, this cost.
+///
+/// The counter it meets is filed under the limit's name and the key together, so two
+/// limits asked about one key keep separate counts.
+#[derive(Debug, Clone, Copy)]
+pub struct Check<'a> {
+    limit: &'a Limit,
+    key: &'a [u8],
+    ask: Ask,
+    gate: Gate,
+    alternative: bool,
+    period: Option<Period>,
+}
+
+/// Whether a check may block the request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Gate {
+    /// A refusal refuses the whole set.
+    #[default]
+    Enforce,
+    /// Shadow: never blocks; charged if the set is admitted and it would itself have admitted.
+    Observe,
+}
+
+impl<'a> Check<'a> {
+    /// Asks `limit` for one unit on behalf of `key`.
+    pub fn new<K: AsRef<[u8]> + ?Sized>(limit: &'a Limit, key: &'a K) -> Self {
+        Self {
+            limit,
+            key: key.as_ref(),
+            ask: Ask::acquire(Cost::ONE),
+            gate: Gate::Enforce,
+            alternative: false,
+            period: None,
+        }
+    }
+
+    /// The same check for another cost.
+    #[must_use]
+    pub fn cost(self, cost: Cost) -> Self {
+        self.ask(Ask::acquire(cost))
+    }
+
+    /// The same check asking for something else.
+    #[must_use]
+    pub fn ask(self, ask: Ask) -> Self {
+        Self { ask, ..self }
+    }
+
+    /// The same check as a shadow: it counts and reports, and never blocks.
+    #[must_use]
+    pub fn observed(self) -> Self {
+        Self { gate: Gate::Observe, ..self }
+    }
+
+    /// The same check as an alternative to the one before it in the set: asked only if that
+    /// one refuses, and enough if it admits. Own share, else borrow; main quota, else grace.
+    #[must_use]
+    pub fn or_else(self) -> Self {
+        Self { alternative: true, ..self }
+    }
+
+    /// The same check with the calendar window it falls into; fixed windows need one.
+    #[must_use]
+    pub fn within(self, period: Period) -> Self {
+        Self { period: Some(period), ..self }
+    }
+
+    /// The limit that is asked.
+    pub const fn limit(&self) -> &'a Limit {
+        self.limit
+    }
+
+    /// On whose behalf.
+    pub const fn key(&self) -> &'a [u8] {
+        self.key
+    }
+
+    /// For what.
+    pub const fn asks(&self) -> Ask {
+        self.ask
+    }
+
+    /// Whether a refusal blocks.
+    pub const fn gate(&self) -> Gate {
+        self.gate
+    }
+
+    /// Whether this is an alternative to the check before it.
+    pub const fn is_alternative(&self) -> bool {
+        self.alternative
+    }
+
+    /// The calendar window handed in.
+    pub const fn period(&self) -> Option<Period> {
+        self.period
+    }
+
+    /// The receipt whose settlement has to be remembered, so that it counts once even if it
+    /// arrives twice. A hold needs none: once released it is gone.
+    pub fn settles(&self) -> Option<Id> {
+        match self.ask {
+            Ask::Settle { receipt, .. } if !self.limit.holds() => Some(receipt.id),
+            _ => None,
+        }
+    }
+
+    /// The same check, willing to be held back for up to `patience`.
+    #[must_use]
+    pub fn patient(self, patience: Span) -> Self {
+        match self.ask {
+            Ask::Take(take) => self.ask(Ask::Take(take.patient(patience))),
+            _ => self,
+        }
+    }
+}
+
+/// The checks one request owes, decided in one step: all of its terms or nothing.
+///
+/// A term is a check and the alternatives that follow it; it admits with the first of
+/// them that does.
+#[derive(Debug, Clone, Copy)]
+pub struct Set<'a> {
+    pub(crate) checks: &'a [Check<'a>],
+    pub(crate) id: Id,
+    pub(crate) independent: bool,
+}
+
+impl<'a> Set<'a> {
+    /// All of these checks or nothing.
+    pub const fn all(checks: &'a [Check<'a>], id: Id) -> Self {
+        Self { checks, id, independent: false }
+    }
+
+    /// A set of one check.
+    pub const fn one(check: &'a Check<'a>, id: Id) -> Self {
+        Self::all(core::slice::from_ref(check), id)
+    }
+
+    /// Each term charged alone, whatever the others say: the way of Envoy's reference
+    /// service, for those who ask for it.
+    pub const fn independent(checks: &'a [Check<'a>], id: Id) -> Self {
+        Self { checks, id, independent: true }
+    }
+
+    /// The checks, in the order they are asked.
+    pub const fn checks(&self) -> &'a [Check<'a>] {
+        self.checks
+    }
+
+    /// What its holds and receipts are named after.
+    pub const fn id(&self) -> Id {
+        self.id
+    }
+
+    /// Whether each term is charged alone.
+    pub const fn is_independent(&self) -> bool {
+        self.independent
+    }
+}

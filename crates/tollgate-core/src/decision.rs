@@ -1,0 +1,146 @@
+//! One limit's answer to one check.
+
+use core::fmt;
+
+use crate::ask::Receipt;
+use crate::time::Span;
+
+/// One limit's answer: allowed or refused, and how the caller stands with it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Decision {
+    pub(crate) answer: Answer,
+    pub(crate) granted: u64,
+    pub(crate) limit: u64,
+    pub(crate) remaining: u64,
+    pub(crate) reset_after: Span,
+    pub(crate) receipt: Option<Receipt>,
+}
+
+/// Yes, possibly later; or no, and why.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// Go ahead after `delay`, usually none.
+    Allowed {
+        /// How long to hold the request back.
+        delay: Span,
+    },
+    /// Not now.
+    Refused(Refusal),
+}
+
+/// Why a limit said no.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// The units are used up.
+    Exhausted {
+        /// Asking again after exactly this long succeeds if nobody else asks first.
+        retry_after: Span,
+    },
+    /// After too many failures: not before the block ends.
+    Blocked {
+        /// When the block ends.
+        retry_after: Span,
+    },
+    /// All slots are held; nobody knows when one comes back.
+    Busy,
+    /// The cost is more than the limit ever holds: this request can never be admitted.
+    CostAboveLimit,
+    /// The receipt has been settled before; nothing was done.
+    Spent,
+    /// The hold is gone: released, or its lease ran out.
+    Lost,
+}
+
+impl Refusal {
+    /// The refusal in one word, for machines.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Exhausted { .. } => "exhausted",
+            Self::Blocked { .. } => "blocked",
+            Self::Busy => "busy",
+            Self::CostAboveLimit => "cost_above_limit",
+            Self::Spent => "spent",
+            Self::Lost => "lost",
+        }
+    }
+
+    /// How long to wait before asking again, where that is known and would help.
+    pub const fn retry_after(self) -> Option<Span> {
+        match self {
+            Self::Exhausted { retry_after } | Self::Blocked { retry_after } => Some(retry_after),
+            Self::Busy | Self::CostAboveLimit | Self::Spent | Self::Lost => None,
+        }
+    }
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Decision {
+    /// Whether the limit said yes.
+    pub const fn is_allowed(&self) -> bool {
+        matches!(self.answer, Answer::Allowed { .. })
+    }
+
+    /// Yes or no, with what belongs to each.
+    pub const fn answer(&self) -> Answer {
+        self.answer
+    }
+
+    /// Why the limit said no; `None` if it said yes.
+    pub const fn refusal(&self) -> Option<Refusal> {
+        match self.answer {
+            Answer::Allowed { .. } => None,
+            Answer::Refused(refusal) => Some(refusal),
+        }
+    }
+
+    /// After a refusal: how long to wait, where that is known and would help.
+    ///
+    /// Never zero. Waiting exactly so long, with no competitor, succeeds; a microsecond
+    /// less does not.
+    pub const fn retry_after(&self) -> Option<Span> {
+        match self.answer {
+            Answer::Allowed { .. } => None,
+            Answer::Refused(refusal) => refusal.retry_after(),
+        }
+    }
+
+    /// How long an allowed request has to be held back; zero for most limits.
+    pub const fn delay(&self) -> Span {
+        match self.answer {
+            Answer::Allowed { delay } => delay,
+            Answer::Refused(_) => Span::ZERO,
+        }
+    }
+
+    /// Units granted; for a settlement, the units that now stand.
+    ///
+    /// In a set that another limit refused, what would have been granted.
+    pub const fn granted(&self) -> u64 {
+        self.granted
+    }
+
+    /// The most units the limit ever holds: its burst, its amount or its slots.
+    pub const fn limit(&self) -> u64 {
+        self.limit
+    }
+
+    /// Whole units left after this decision, rounded down.
+    pub const fn remaining(&self) -> u64 {
+        self.remaining
+    }
+
+    /// How long until the caller stands as if it had never asked, rounded up.
+    pub const fn reset_after(&self) -> Span {
+        self.reset_after
+    }
+
+    /// What a later settlement, refund, renewal or release needs; present where something was charged.
+    pub const fn receipt(&self) -> Option<&Receipt> {
+        self.receipt.as_ref()
+    }
+}

@@ -1,0 +1,442 @@
+//! A named quota with its algorithm.
+
+mod error;
+#[cfg(test)]
+mod tests;
+
+use std::borrow::Cow;
+
+pub use self::error::LimitError;
+
+use crate::algorithm::bucket::Bucket;
+use crate::algorithm::concurrency::Concurrency;
+use crate::algorithm::fixed_window::FixedWindow;
+use crate::algorithm::queue::Queue;
+use crate::algorithm::sliding_log::SlidingLog;
+use crate::algorithm::sliding_window::SlidingWindow;
+use crate::algorithm::{Algorithm, Scene};
+use crate::ask::Receipt;
+use crate::moment::{Moment, Pace};
+use crate::quota::{Per, Quota};
+use crate::state::State;
+use crate::time::{Span, Time};
+
+/// A named quota with its algorithm: what a key is checked against.
+///
+/// A limit that exists is exact: its arithmetic cannot overflow or round. The
+/// constructors refuse quotas that could, and say which nearby one cannot.
+///
+/// ```
+/// use tollgate_core::{Limit, Slices, Span};
+///
+/// let burst = Limit::token_bucket("api", "100/min burst 20".parse()?)?;
+/// let daily = Limit::fixed_window("daily", "1000/day".parse()?)?;
+/// let steady = Limit::sliding_window("steady", "100/min".parse()?, Slices::Strict(10))?;
+/// let reports = Limit::concurrency("reports", 20, Span::from_secs(60))?;
+///
+/// let error = Limit::fixed_window("daily", "1000/day burst 50".parse()?).unwrap_err();
+/// assert_eq!(
+///     error.to_string(),
+///     "cannot make the limit `daily`: a window has no burst; \
+///      leave out `burst 50`, or use a token bucket",
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limit {
+    name: Cow<'static, str>,
+    kind: Kind,
+    /// The period a fixed window is aligned to, and what the others recover in.
+    per: Per,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Kind {
+    TokenBucket(Bucket),
+    LeakyBucket(Bucket),
+    Queue(Queue),
+    FixedWindow(FixedWindow),
+    SlidingWindow(SlidingWindow),
+    SlidingLog(SlidingLog),
+    Concurrency(Concurrency),
+    Cooldown(Cooldown),
+}
+
+/// How a sliding window counts: in how many slices, and what becomes of the oldest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Slices {
+    /// The oldest slice counts by its overlap with the window. One slice is the classic
+    /// "previous window times overlap plus current"; more follow real traffic more closely.
+    Weighted(u32),
+    /// The oldest slice counts in full, so no window ever holds more than the amount; ten
+    /// slices give up at most a tenth of the rate for it.
+    Strict(u32),
+}
+
+/// Failures, then a block: the settings of a cooldown.
+///
+/// ```
+/// use tollgate_core::{Cooldown, Escalation, Limit, Span};
+///
+/// // Five failures within ten minutes block for fifteen minutes, doubling up to a day.
+/// let minutes = |n: u64| Span::from_secs(n * 60);
+/// let login = Limit::cooldown("login", Cooldown {
+///     after: 5,
+///     within: minutes(10),
+///     block: minutes(15),
+///     escalation: Some(Escalation { factor: 2, max: minutes(24 * 60) }),
+/// })?;
+/// # Ok::<(), tollgate_core::LimitError>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cooldown {
+    /// Failures that lead to a block, up to 1000.
+    pub after: u64,
+    /// How close together they have to be.
+    pub within: Span,
+    /// How long the first block lasts.
+    pub block: Span,
+    /// Whether further blocks last longer.
+    pub escalation: Option<Escalation>,
+}
+
+/// How blocks in a row grow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Escalation {
+    /// How many times longer each block is than the one before.
+    pub factor: u32,
+    /// The longest a block gets.
+    pub max: Span,
+}
+
+impl Limit {
+    /// The longest name, in bytes.
+    pub const MAX_NAME: usize = 128;
+    /// The most units a sliding log, and failures a cooldown, remembers.
+    pub const MAX_LOG: u64 = 1_000;
+    /// The most slices of a sliding window.
+    pub const MAX_SLICES: u32 = 60;
+    /// The shortest calendar window. Below it, time would leave the window between working
+    /// it out and asking the store.
+    pub const SHORTEST_CALENDAR: Span = Span::from_secs(1);
+    /// Bucket arithmetic multiplies units by parts of a microsecond; up to here it is exact,
+    /// with room for a debt of one burst.
+    const MAX_PARTS: u64 = 1 << 52;
+
+    /// A bucket of `burst` tokens, refilled continuously at the quota's rate. The one to use
+    /// when in doubt: a caller that was quiet may burst, and the rate holds over any time.
+    pub fn token_bucket(
+        name: impl Into<Cow<'static, str>>,
+        quota: Quota,
+    ) -> Result<Self, LimitError> {
+        Self::build(name, quota.per(), || Ok(Kind::TokenBucket(Self::bucket(quota)?)))
+    }
+
+    /// A bucket that fills with each request and leaks at the quota's rate; what would
+    /// overflow is refused. Answers exactly as [`Limit::token_bucket`] does.
+    pub fn leaky_bucket(
+        name: impl Into<Cow<'static, str>>,
+        quota: Quota,
+    ) -> Result<Self, LimitError> {
+        Self::build(name, quota.per(), || Ok(Kind::LeakyBucket(Self::bucket(quota)?)))
+    }
+
+    /// A queue that lets requests out at exactly the quota's rate: each is told how long to
+    /// wait for its turn, and refused when `burst` are waiting already.
+    pub fn queue(name: impl Into<Cow<'static, str>>, quota: Quota) -> Result<Self, LimitError> {
+        Self::build(name, quota.per(), || {
+            let places = quota.burst().unwrap_or(quota.amount());
+            Ok(Kind::Queue(Queue(Self::bucket_of(quota, places + 1)?)))
+        })
+    }
+
+    /// So many units per calendar period: simple, cheap, and open to twice the amount
+    /// around the edge between two periods.
+    pub fn fixed_window(
+        name: impl Into<Cow<'static, str>>,
+        quota: Quota,
+    ) -> Result<Self, LimitError> {
+        Self::build(name, quota.per(), || {
+            let amount = Self::window_amount(quota)?;
+            if matches!(quota.per(), Per::Span(span) if span < Self::SHORTEST_CALENDAR) {
+                return Err(error::Reason::CalendarTooShort);
+            }
+            Ok(Kind::FixedWindow(FixedWindow { amount, deepest: amount * 2 }))
+        })
+    }
+
+    /// A window that moves with time, counted in slices.
+    pub fn sliding_window(
+        name: impl Into<Cow<'static, str>>,
+        quota: Quota,
+        slices: Slices,
+    ) -> Result<Self, LimitError> {
+        Self::build(name, quota.per(), || {
+            let amount = Self::window_amount(quota)?;
+            let window = Self::fixed_length(quota)?;
+            let (Slices::Weighted(count) | Slices::Strict(count)) = slices;
+            if count == 0 || count > Self::MAX_SLICES {
+                return Err(error::Reason::SliceCount { found: count });
+            }
+            if !window.as_micros().is_multiple_of(u64::from(count)) {
+                return Err(error::Reason::SlicesUneven { found: count, window });
+            }
+            let block = window.as_micros() / u64::from(count);
+            let tick = match slices {
+                Slices::Strict(_) => block,
+                Slices::Weighted(_) => SlidingWindow::finest_tick(amount, block)
+                    .ok_or(error::Reason::WindowNotExact { amount, block })?,
+            };
+            Ok(Kind::SlidingWindow(SlidingWindow::new(amount, window, count, tick, true)))
+        })
+    }
+
+    /// Every admission of the last window remembered: exact, with memory in proportion to
+    /// the amount, which may be up to [`Limit::MAX_LOG`].
+    pub fn sliding_log(
+        name: impl Into<Cow<'static, str>>,
+        quota: Quota,
+    ) -> Result<Self, LimitError> {
+        Self::build(name, quota.per(), || {
+            let amount = Self::window_amount(quota)?;
+            let window = Self::fixed_length(quota)?;
+            if amount > Self::MAX_LOG {
+                return Err(error::Reason::LogTooLong { amount });
+            }
+            Ok(Kind::SlidingLog(SlidingLog { amount, window, deepest: amount * 2 }))
+        })
+    }
+
+    /// At most `slots` in flight; a slot whose holder neither releases nor renews it comes
+    /// back after `lease`.
+    pub fn concurrency(
+        name: impl Into<Cow<'static, str>>,
+        slots: u32,
+        lease: Span,
+    ) -> Result<Self, LimitError> {
+        Self::build(name, Per::Span(lease), || {
+            if slots == 0 {
+                return Err(error::Reason::NoSlots);
+            }
+            Self::check_span("lease", lease)?;
+            Ok(Kind::Concurrency(Concurrency { slots: u64::from(slots), lease }))
+        })
+    }
+
+    /// Blocked for a while after too many failures, which are reported as charges.
+    pub fn cooldown(
+        name: impl Into<Cow<'static, str>>,
+        cooldown: Cooldown,
+    ) -> Result<Self, LimitError> {
+        Self::build(name, Per::Span(cooldown.within), || {
+            if cooldown.after == 0 || cooldown.after > Self::MAX_LOG {
+                return Err(error::Reason::FailureCount { found: cooldown.after });
+            }
+            Self::check_span("time within which failures count", cooldown.within)?;
+            Self::check_span("block", cooldown.block)?;
+            if let Some(escalation) = cooldown.escalation {
+                Self::check_span("longest block", escalation.max)?;
+                if escalation.factor < 2 || escalation.max < cooldown.block {
+                    return Err(error::Reason::Escalation { escalation, block: cooldown.block });
+                }
+            }
+            Ok(Kind::Cooldown(cooldown))
+        })
+    }
+
+    /// The same limit without debt: charges without asking stop at exhausted.
+    ///
+    /// For limits that never settle afterwards. A caller then recovers within one burst
+    /// even if a clock was set back, where a debt would allow two.
+    #[must_use]
+    pub fn without_debt(self) -> Self {
+        let kind = match self.kind {
+            Kind::TokenBucket(bucket) => Kind::TokenBucket(bucket.with_debt(false)),
+            Kind::LeakyBucket(bucket) => Kind::LeakyBucket(bucket.with_debt(false)),
+            Kind::Queue(Queue(bucket)) => Kind::Queue(Queue(bucket.with_debt(false))),
+            Kind::FixedWindow(window) => {
+                Kind::FixedWindow(FixedWindow { deepest: window.amount, ..window })
+            }
+            Kind::SlidingWindow(window) => Kind::SlidingWindow(window.with_debt(false)),
+            Kind::SlidingLog(log) => Kind::SlidingLog(SlidingLog { deepest: log.amount, ..log }),
+            kind @ (Kind::Concurrency(_) | Kind::Cooldown(_)) => kind,
+        };
+        Self { kind, ..self }
+    }
+
+    /// What the limit is called; counters are filed under it.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The algorithm, as rule files call it.
+    pub const fn algorithm(&self) -> &'static str {
+        match self.kind {
+            Kind::TokenBucket(_) => "token_bucket",
+            Kind::LeakyBucket(_) => "leaky_bucket",
+            Kind::Queue(_) => "queue",
+            Kind::FixedWindow(_) => "fixed_window",
+            Kind::SlidingWindow(_) => "sliding_window",
+            Kind::SlidingLog(_) => "sliding_log",
+            Kind::Concurrency(_) => "concurrency",
+            Kind::Cooldown(_) => "cooldown",
+        }
+    }
+
+    /// The most units there ever are: the burst, the amount, the slots, the failures.
+    pub fn capacity(&self) -> u64 {
+        self.each().capacity()
+    }
+
+    /// The time in which the capacity becomes available again; `None` for calendar months,
+    /// whose length differs, and for concurrency, which does not depend on time.
+    pub fn recovery(&self) -> Option<Span> {
+        match &self.kind {
+            Kind::TokenBucket(bucket) | Kind::LeakyBucket(bucket) | Kind::Queue(Queue(bucket)) => {
+                Some(bucket.full())
+            }
+            Kind::SlidingWindow(window) => Some(window.window()),
+            Kind::SlidingLog(log) => Some(log.window),
+            Kind::Cooldown(cooldown) => Some(cooldown.within),
+            Kind::Concurrency(_) => None,
+            Kind::FixedWindow(_) => match self.per {
+                Per::Span(span) => Some(span),
+                Per::Months(_) => None,
+            },
+        }
+    }
+
+    /// The calendar period this limit has to be handed with each check; `None` unless it is
+    /// a fixed window.
+    pub const fn calendar(&self) -> Option<Per> {
+        match self.kind {
+            Kind::FixedWindow(_) => Some(self.per),
+            _ => None,
+        }
+    }
+
+    /// Whether units are held and released rather than used up: concurrency.
+    pub const fn holds(&self) -> bool {
+        matches!(self.kind, Kind::Concurrency(_))
+    }
+
+    /// From when on a state of this limit is as good as none, and may be dropped.
+    pub fn fresh_at(&self, state: &State) -> Time {
+        match state {
+            State::Vacant => Time::EPOCH,
+            State::Settled { until } => *until,
+            state => self.each().fresh_at(state),
+        }
+    }
+
+    /// Whether a take uses anything up: asking a cooldown does not.
+    pub(crate) const fn uses_up(&self) -> bool {
+        !matches!(self.kind, Kind::Cooldown(_))
+    }
+
+    pub(crate) fn each(&self) -> &dyn Algorithm {
+        match &self.kind {
+            Kind::TokenBucket(bucket) | Kind::LeakyBucket(bucket) => bucket,
+            Kind::Queue(queue) => queue,
+            Kind::FixedWindow(window) => window,
+            Kind::SlidingWindow(window) => window,
+            Kind::SlidingLog(log) => log,
+            Kind::Concurrency(concurrency) => concurrency,
+            Kind::Cooldown(cooldown) => cooldown,
+        }
+    }
+
+    /// Extends a hold; `None` if it is gone, or if this limit knows no holds.
+    pub(crate) fn renew(&self, state: &mut State, scene: &Scene, receipt: &Receipt) -> Option<u64> {
+        match &self.kind {
+            Kind::Concurrency(concurrency) => concurrency.renew(state, scene.now, receipt),
+            _ => None,
+        }
+    }
+
+    fn build(
+        name: impl Into<Cow<'static, str>>,
+        per: Per,
+        kind: impl FnOnce() -> Result<Kind, error::Reason>,
+    ) -> Result<Self, LimitError> {
+        let name = name.into();
+        let kind = if name.is_empty() {
+            Err(error::Reason::NameEmpty)
+        } else if name.len() > Self::MAX_NAME {
+            Err(error::Reason::NameTooLong { bytes: name.len() })
+        } else {
+            kind()
+        };
+        match kind {
+            Ok(kind) => Ok(Self { name, kind, per }),
+            Err(reason) => Err(LimitError::new(&name, reason)),
+        }
+    }
+
+    fn bucket(quota: Quota) -> Result<Bucket, error::Reason> {
+        match quota.burst().unwrap_or(quota.amount()) {
+            0 => Err(error::Reason::ZeroBurst),
+            capacity => Self::bucket_of(quota, capacity),
+        }
+    }
+
+    fn bucket_of(quota: Quota, capacity: u64) -> Result<Bucket, error::Reason> {
+        let period = Self::fixed_length(quota)?;
+        let pace = Pace::new(quota.amount(), period);
+        if !Self::is_exact(pace, capacity) {
+            return Err(error::Reason::BucketNotExact {
+                quota,
+                largest_burst: Self::MAX_PARTS / pace.parts(),
+                rounder_amount: Self::rounder_amount(quota.amount(), period, capacity),
+            });
+        }
+        let full = pace.lasting(capacity);
+        if full > Moment::lasting(Span::MAX) {
+            return Err(error::Reason::RecoveryTooLong {
+                capacity,
+                largest_burst: pace.units_in(Moment::lasting(Span::MAX)),
+            });
+        }
+        Ok(Bucket::new(pace, capacity, true))
+    }
+
+    fn is_exact(pace: Pace, capacity: u64) -> bool {
+        capacity.checked_mul(pace.parts()).is_some_and(|parts| parts <= Self::MAX_PARTS)
+    }
+
+    /// The nearest amount, in round decimal steps, that shares enough factors with the period.
+    fn rounder_amount(amount: u64, period: Span, capacity: u64) -> Option<u64> {
+        core::iter::successors(Some(10_u64), |step| step.checked_mul(10))
+            .map_while(|step| {
+                let down = amount / step * step;
+                let up = down.checked_add(step)?;
+                let nearest = if amount - down <= up - amount { down } else { up };
+                (nearest > 0).then_some(nearest)
+            })
+            .find(|nearest| {
+                *nearest <= Quota::MAX_AMOUNT
+                    && Self::is_exact(Pace::new(*nearest, period), capacity.max(*nearest))
+            })
+    }
+
+    fn window_amount(quota: Quota) -> Result<u64, error::Reason> {
+        match quota.burst() {
+            Some(burst) => Err(error::Reason::BurstOnWindow { burst }),
+            None => Ok(quota.amount()),
+        }
+    }
+
+    fn fixed_length(quota: Quota) -> Result<Span, error::Reason> {
+        match quota.per() {
+            Per::Span(span) => Ok(span),
+            Per::Months(months) => Err(error::Reason::Months { months, amount: quota.amount() }),
+        }
+    }
+
+    fn check_span(what: &'static str, span: Span) -> Result<(), error::Reason> {
+        if span.is_zero() || span > Span::MAX {
+            return Err(error::Reason::SpanOutOfRange { what, found: span });
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,237 @@
+//! Time finer than a microsecond, in mixed radix: whole microseconds and a fraction.
+//!
+//! One unit of `amount` per `period` lasts `period / amount` microseconds, rarely a
+//! whole number. Reduced by their greatest common divisor to `pace / parts`, every
+//! multiple of it is some microseconds plus some `1/parts` of one: two whole numbers,
+//! no rounding. For `7/3s` a unit lasts 3 000 000 / 7 us, that is
+//!
+//! | units | micros | parts (of 7) |
+//! |---|---|---|
+//! | 1 | 428 571 | 3 |
+//! | 2 | 857 142 | 6 |
+//! | 3 | 1 285 714 | 2 |
+//! | 6 | 2 571 428 | 4 |
+//! | 7 | 3 000 000 | 0 |
+
+use core::cmp::Ordering;
+
+use crate::time::{Span, Time};
+
+/// A moment or a length of time: `micros + parts/parts_per_micro` microseconds.
+///
+/// The denominator belongs to the [`Pace`] that made it; `parts` is always below it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Moment {
+    pub(crate) micros: u64,
+    pub(crate) parts: u64,
+}
+
+impl Moment {
+    /// A moment exactly on a microsecond.
+    pub const fn at(time: Time) -> Self {
+        Self { micros: time.as_micros(), parts: 0 }
+    }
+
+    pub(crate) const fn lasting(span: Span) -> Self {
+        Self { micros: span.as_micros(), parts: 0 }
+    }
+
+    /// The first whole microsecond that is not before this moment.
+    pub const fn ceil(self) -> Time {
+        Time::computed(self.micros + (self.parts > 0) as u64)
+    }
+
+    /// This length of time, rounded up to whole microseconds.
+    pub(crate) const fn ceil_span(self) -> Span {
+        Span::from_micros(self.micros + (self.parts > 0) as u64)
+    }
+}
+
+/// How long one unit lasts, exactly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Pace {
+    /// Parts of a microsecond that this pace counts in.
+    parts: u64,
+    /// One unit lasts `unit_parts / parts` microseconds …
+    unit_parts: u64,
+    /// … which is these whole microseconds and these parts.
+    unit: Moment,
+}
+
+impl Pace {
+    /// The pace of `amount` units per `period`; neither is zero.
+    pub(crate) const fn new(amount: u64, period: Span) -> Self {
+        let divisor = gcd(amount, period.as_micros());
+        let parts = amount / divisor;
+        let unit_parts = period.as_micros() / divisor;
+        let unit = Moment { micros: unit_parts / parts, parts: unit_parts % parts };
+        Self { parts, unit_parts, unit }
+    }
+
+    /// The denominator of the fractions this pace makes.
+    pub(crate) const fn parts(&self) -> u64 {
+        self.parts
+    }
+
+    /// How long `units` last.
+    pub(crate) const fn lasting(&self, units: u64) -> Moment {
+        if units == 1 {
+            return self.unit;
+        }
+        let micros = units.checked_mul(self.unit.micros);
+        let parts = units.checked_mul(self.unit.parts);
+        match (micros, parts) {
+            (Some(micros), Some(parts)) if parts < self.parts => Moment { micros, parts },
+            (Some(micros), Some(parts)) => {
+                Moment { micros: micros + parts / self.parts, parts: parts % self.parts }
+            }
+            _ => self.lasting_wide(units),
+        }
+    }
+
+    /// The same for a receipt of many units that meets a quota which has since become slow.
+    #[allow(clippy::cast_possible_truncation, reason = "both are bounded just before")]
+    const fn lasting_wide(&self, units: u64) -> Moment {
+        let total = units as u128 * self.unit_parts as u128;
+        let micros = total / self.parts as u128;
+        let longest = Time::MAX.as_micros() as u128;
+        let micros = if micros > longest { longest } else { micros };
+        Moment { micros: micros as u64, parts: (total % self.parts as u128) as u64 }
+    }
+
+    /// How many whole units last no longer than `length`.
+    pub(crate) fn units_in(&self, length: Moment) -> u64 {
+        if self.parts == 1 {
+            return length.micros / self.unit_parts;
+        }
+        // Almost always the product fits 64 bits; where it does not, the answer still does.
+        match length.micros.checked_mul(self.parts) {
+            Some(parts) if parts <= u64::MAX - length.parts => {
+                (parts + length.parts) / self.unit_parts
+            }
+            _ => {
+                let parts =
+                    u128::from(length.micros) * u128::from(self.parts) + u128::from(length.parts);
+                u64::try_from(parts / u128::from(self.unit_parts)).unwrap_or(u64::MAX)
+            }
+        }
+    }
+
+    pub(crate) const fn add(&self, a: Moment, b: Moment) -> Moment {
+        let parts = a.parts + b.parts;
+        if parts >= self.parts {
+            Moment { micros: a.micros + b.micros + 1, parts: parts - self.parts }
+        } else {
+            Moment { micros: a.micros + b.micros, parts }
+        }
+    }
+
+    /// `a - b`, or nothing if `b` is the larger.
+    pub(crate) fn sub(&self, a: Moment, b: Moment) -> Moment {
+        match a.cmp(&b) {
+            Ordering::Less | Ordering::Equal => Moment::default(),
+            Ordering::Greater if a.parts >= b.parts => {
+                Moment { micros: a.micros - b.micros, parts: a.parts - b.parts }
+            }
+            Ordering::Greater => {
+                Moment { micros: a.micros - b.micros - 1, parts: a.parts + self.parts - b.parts }
+            }
+        }
+    }
+
+    /// A moment counted in another denominator, rounded up to the next part of this one.
+    ///
+    /// Up, so that changing a quota under load can cost a caller a part of a
+    /// microsecond and can never hand one out.
+    pub(crate) fn adopt(&self, moment: Moment, counted_in: u64) -> Moment {
+        if counted_in == self.parts || moment.parts == 0 {
+            return moment;
+        }
+        let parts =
+            (u128::from(moment.parts) * u128::from(self.parts)).div_ceil(u128::from(counted_in));
+        let parts = u64::try_from(parts).unwrap_or(self.parts);
+        if parts >= self.parts {
+            Moment { micros: moment.micros + 1, parts: 0 }
+        } else {
+            Moment { micros: moment.micros, parts }
+        }
+    }
+}
+
+pub(crate) const fn gcd(a: u64, b: u64) -> u64 {
+    let (mut a, mut b) = (a, b);
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    a
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SEVEN_PER_THREE_SECONDS: Pace = Pace::new(7, Span::from_secs(3));
+
+    #[test]
+    fn units_last_as_the_table_says() {
+        let rows = [(1, 428_571, 3), (2, 857_142, 6), (3, 1_285_714, 2), (6, 2_571_428, 4)];
+        for (units, micros, parts) in rows {
+            assert_eq!(SEVEN_PER_THREE_SECONDS.lasting(units), Moment { micros, parts });
+        }
+        assert_eq!(SEVEN_PER_THREE_SECONDS.lasting(7), Moment::lasting(Span::from_secs(3)));
+        assert_eq!(SEVEN_PER_THREE_SECONDS.lasting(0), Moment::default());
+    }
+
+    #[test]
+    fn a_length_holds_the_units_that_made_it_and_not_one_more() {
+        for (amount, micros) in [(7, 3_000_000), (333_333, 1_000_000), (10_000_000, 1_000_000)] {
+            let pace = Pace::new(amount, Span::from_micros(micros));
+            for units in [1, 2, 3, 6, 7, 1_000, 123_456] {
+                let length = pace.lasting(units);
+                assert_eq!(pace.units_in(length), units);
+                let one_part = Moment { micros: 0, parts: 1 };
+                if pace.parts() > 1 {
+                    assert_eq!(pace.units_in(pace.sub(length, one_part)), units - 1);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn counts_units_in_lengths_whose_parts_pass_64_bits() {
+        let parts = (1 << 31) + 11;
+        let pace = Pace::new(parts, Span::from_micros((1 << 50) - 27));
+        let length = pace.lasting(1 << 20);
+        assert!(length.micros.checked_mul(parts).is_none());
+        assert_eq!(pace.units_in(length), 1 << 20);
+    }
+
+    #[test]
+    fn carries_and_borrows_between_parts_and_micros() {
+        let pace = SEVEN_PER_THREE_SECONDS;
+        let a = Moment { micros: 5, parts: 4 };
+        let b = Moment { micros: 2, parts: 6 };
+        assert_eq!(pace.add(a, b), Moment { micros: 8, parts: 3 });
+        assert_eq!(pace.sub(a, b), Moment { micros: 2, parts: 5 });
+        assert_eq!(pace.add(a, Moment { micros: 0, parts: 3 }), Moment { micros: 6, parts: 0 });
+        assert_eq!(pace.sub(b, a), Moment::default());
+        assert_eq!(pace.sub(a, a), Moment::default());
+    }
+
+    #[test]
+    fn adopts_foreign_fractions_upwards() {
+        let thirds = Pace::new(3, Span::from_micros(10));
+        assert_eq!(
+            thirds.adopt(Moment { micros: 9, parts: 3 }, 7),
+            Moment { micros: 9, parts: 2 },
+            "3/7 lies between 1/3 and 2/3"
+        );
+        assert_eq!(
+            thirds.adopt(Moment { micros: 9, parts: 6 }, 7),
+            Moment { micros: 10, parts: 0 }
+        );
+        assert_eq!(thirds.adopt(Moment { micros: 9, parts: 2 }, 6), Moment { micros: 9, parts: 1 });
+        assert_eq!(thirds.adopt(Moment { micros: 9, parts: 2 }, 3), Moment { micros: 9, parts: 2 });
+        assert_eq!(thirds.adopt(Moment { micros: 9, parts: 0 }, 7), Moment { micros: 9, parts: 0 });
+    }
+}

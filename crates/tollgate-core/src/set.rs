@@ -1,0 +1,269 @@
+//! Decides a set: all of its terms are admitted and charged, or nothing is.
+
+use core::ops::Range;
+
+use crate::algorithm::Scene;
+use crate::ask::{Ask, Receipt, Take};
+use crate::check::{Check, Gate, Set};
+use crate::decision::{Answer, Decision, Refusal};
+use crate::state::State;
+use crate::time::{Span, Time};
+
+/// Which of the cells handed to [`decide`] a check works on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    cell: usize,
+    settled: usize,
+}
+
+impl Place {
+    /// The check works on the cell at this index.
+    pub const fn cell(cell: usize) -> Self {
+        Self { cell, settled: usize::MAX }
+    }
+
+    /// The settlement of this check is remembered in the cell at that index; needed where
+    /// [`Check::settles`] names a receipt.
+    #[must_use]
+    pub const fn remembered_in(self, settled: usize) -> Self {
+        Self { settled, ..self }
+    }
+
+    /// The index of the cell that the check works on.
+    pub const fn index(&self) -> usize {
+        self.cell
+    }
+}
+
+/// What became of a set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ruling {
+    /// All terms admitted, and charged.
+    Admitted,
+    /// A term refused, and nothing was charged (an independent set charged the others).
+    Refused,
+    /// A fixed window was handed a period that `now` does not lie in. Nothing was asked or
+    /// charged: work out the period for this time and ask once more.
+    Stale,
+}
+
+/// Decides `set` at time `now`.
+///
+/// `cells` are the counters the checks meet, `places[i]` says which one `checks[i]` does;
+/// checks with the same limit name and key have the same cell. `decisions[i]` becomes the
+/// answer to `checks[i]`, or `None` for an alternative that was not needed.
+///
+/// # Panics
+///
+/// If `places` or `decisions` is shorter than the set, or a place lies outside `cells`.
+pub fn decide(
+    set: &Set<'_>,
+    now: Time,
+    places: &[Place],
+    cells: &mut [State],
+    decisions: &mut [Option<Decision>],
+) -> Ruling {
+    let checks = set.checks;
+    for check in checks {
+        let outside = || check.period().is_none_or(|period| !period.contains(now));
+        if check.limit().calendar().is_some() && outside() {
+            decisions.fill(None);
+            return Ruling::Stale;
+        }
+    }
+    let mut desk = Desk { set, now, places, cells, decisions };
+    for (index, check) in checks.iter().enumerate() {
+        let scene = desk.scene(index);
+        check.limit().each().mend(&mut desk.cells[places[index].cell], &scene);
+    }
+    if !set.independent {
+        return desk.decide(0..checks.len());
+    }
+    let mut ruling = Ruling::Admitted;
+    let mut rest = 0..checks.len();
+    while !rest.is_empty() {
+        let term = first_term(checks, rest.clone());
+        rest.start = term.end;
+        if desk.decide(term) == Ruling::Refused {
+            ruling = Ruling::Refused;
+        }
+    }
+    ruling
+}
+
+/// The check at the beginning of `range`, with the alternatives that follow it.
+fn first_term(checks: &[Check<'_>], range: Range<usize>) -> Range<usize> {
+    let next = (range.start + 1..range.end).find(|index| !checks[*index].is_alternative());
+    range.start..next.unwrap_or(range.end)
+}
+
+/// Everything one set is decided on.
+struct Desk<'d> {
+    set: &'d Set<'d>,
+    now: Time,
+    places: &'d [Place],
+    cells: &'d mut [State],
+    decisions: &'d mut [Option<Decision>],
+}
+
+/// Cells as they were, to be put back if the set is refused; the oldest first.
+type Undo = Vec<(usize, State)>;
+
+impl Desk<'_> {
+    fn scene(&self, index: usize) -> Scene {
+        let period = self.set.checks[index].period();
+        Scene { now: self.now, period, id: self.set.id.of_check(index) }
+    }
+
+    /// Decides the terms in `range`, all or nothing.
+    fn decide(&mut self, range: Range<usize>) -> Ruling {
+        let mut undo = Undo::new();
+        let mut admitted = true;
+        let mut rest = range.clone();
+        while !rest.is_empty() {
+            let term = first_term(self.set.checks, rest.clone());
+            rest.start = term.end;
+            admitted &= self.ask_term(range.start, term, &mut undo);
+        }
+        if admitted {
+            range.for_each(|index| self.commit(index));
+            return Ruling::Admitted;
+        }
+        for (cell, state) in undo.into_iter().rev() {
+            self.cells[cell] = state;
+        }
+        for decision in self.decisions[range].iter_mut().flatten() {
+            decision.receipt = None;
+        }
+        Ruling::Refused
+    }
+
+    /// Asks the checks of a term until one that is enforced admits; whether the term does.
+    fn ask_term(&mut self, first: usize, term: Range<usize>, undo: &mut Undo) -> bool {
+        let mut enforced = false;
+        let mut admitted = false;
+        for index in term {
+            let enforce = self.set.checks[index].gate() == Gate::Enforce;
+            enforced |= enforce;
+            if enforce && admitted {
+                self.decisions[index] = None;
+                continue;
+            }
+            let decision = self.ask(first, index, undo);
+            admitted |= enforce && decision.is_allowed();
+            self.decisions[index] = Some(decision);
+        }
+        admitted || !enforced
+    }
+
+    fn ask(&mut self, first: usize, index: usize, undo: &mut Undo) -> Decision {
+        let check = &self.set.checks[index];
+        let cell = self.places[index].cell;
+        let scene = self.scene(index);
+        match check.asks() {
+            Ask::Take(take) => {
+                let already = self.staged(first, index);
+                check.limit().each().judge(&self.cells[cell], &scene, take, already)
+            }
+            // What never refuses is done at once, so that later checks see it.
+            Ask::Charge(cost) => {
+                self.keep(cell, undo);
+                let algorithm = check.limit().each();
+                let state = &mut self.cells[cell];
+                let units = algorithm.chargeable(state, &scene, cost.units());
+                let receipt = if units > 0 { algorithm.charge(state, &scene, units) } else { None };
+                let decision = self.standing(index, units);
+                Decision { receipt, ..decision }
+            }
+            Ask::Settle { receipt, actual } => self.settle(index, &receipt, actual.units(), undo),
+            Ask::Renew(receipt) => {
+                self.keep(cell, undo);
+                match check.limit().renew(&mut self.cells[cell], &scene, &receipt) {
+                    Some(units) => self.standing(index, units),
+                    None => self.refused(index, Refusal::Lost),
+                }
+            }
+            Ask::Reset => {
+                self.keep(cell, undo);
+                self.cells[cell] = State::Vacant;
+                self.standing(index, 0)
+            }
+        }
+    }
+
+    fn settle(
+        &mut self,
+        index: usize,
+        receipt: &Receipt,
+        actual: u64,
+        undo: &mut Undo,
+    ) -> Decision {
+        let check = &self.set.checks[index];
+        let Place { cell, settled } = self.places[index];
+        let remember = check.settles().is_some();
+        if remember && matches!(self.cells[settled], State::Settled { until } if until > self.now) {
+            return self.refused(index, Refusal::Spent);
+        }
+        self.keep(cell, undo);
+        let scene = self.scene(index);
+        let algorithm = check.limit().each();
+        let Some(units) = algorithm.settle(&mut self.cells[cell], &scene, receipt, actual) else {
+            return self.refused(index, Refusal::Lost);
+        };
+        if remember && receipt.until() > self.now {
+            self.keep(settled, undo);
+            self.cells[settled] = State::Settled { until: receipt.until() };
+        }
+        self.standing(index, units)
+    }
+
+    /// Remembers a cell as it is, unless nothing can be refused after it.
+    fn keep(&self, cell: usize, undo: &mut Undo) {
+        if self.set.checks.len() > 1 {
+            undo.push((cell, self.cells[cell].clone()));
+        }
+    }
+
+    /// Units that takes before `index` will be charged to the same cell if the set is admitted.
+    fn staged(&self, first: usize, index: usize) -> u64 {
+        let cell = self.places[index].cell;
+        (first..index)
+            .filter(|earlier| self.places[*earlier].cell == cell)
+            .filter_map(|earlier| self.chosen(earlier))
+            .map(|decision| decision.granted)
+            .sum()
+    }
+
+    /// The decision of a take that is charged if the set is admitted.
+    fn chosen(&self, index: usize) -> Option<&Decision> {
+        let take = matches!(self.set.checks[index].asks(), Ask::Take(_));
+        self.decisions[index].as_ref().filter(|decision| take && decision.is_allowed())
+    }
+
+    /// Writes what a chosen take was granted.
+    fn commit(&mut self, index: usize) {
+        let Some(granted) = self.chosen(index).map(|decision| decision.granted) else { return };
+        let limit = self.set.checks[index].limit();
+        if granted == 0 || !limit.uses_up() {
+            return;
+        }
+        let scene = self.scene(index);
+        let receipt =
+            limit.each().charge(&mut self.cells[self.places[index].cell], &scene, granted);
+        if let Some(decision) = &mut self.decisions[index] {
+            decision.receipt = receipt;
+        }
+    }
+
+    /// How the cell stands now, as the answer to something that was done and not asked.
+    fn standing(&self, index: usize, granted: u64) -> Decision {
+        let check = &self.set.checks[index];
+        let state = &self.cells[self.places[index].cell];
+        let peek = check.limit().each().judge(state, &self.scene(index), Take::PEEK, 0);
+        Decision { answer: Answer::Allowed { delay: Span::ZERO }, granted, ..peek }
+    }
+
+    fn refused(&self, index: usize, refusal: Refusal) -> Decision {
+        Decision { answer: Answer::Refused(refusal), ..self.standing(index, 0) }
+    }
+}

@@ -1,0 +1,82 @@
+//! What a store keeps for one counter.
+
+use crate::ask::Id;
+use crate::moment::Moment;
+use crate::time::Time;
+
+/// The state of one counter; the store files it under the limit's name and the key.
+///
+/// Which limit reads it decides what it means. A state that another algorithm left
+/// behind is read as "exhausted now": a changed rule hands nobody a second burst.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum State {
+    /// Never asked, or recovered since: the same thing.
+    #[default]
+    Vacant,
+    /// A bucket or a queue: the moment it will be full, or empty, again.
+    Bucket {
+        /// That moment.
+        full_at: Moment,
+        /// The denominator of its fraction.
+        parts: u64,
+    },
+    /// A calendar window and what was used of it.
+    Window {
+        /// The first moment of the window.
+        start: Time,
+        /// The first moment after it.
+        end: Time,
+        /// Units used in it.
+        count: u64,
+    },
+    /// Counts per block of a sliding window.
+    Blocks(Box<Blocks>),
+    /// Every admission of the last window.
+    Log(Vec<Stamp>),
+    /// Who holds slots.
+    Holders(Vec<Holder>),
+    /// Failures, and the block they led to.
+    Cooling(Box<Cooling>),
+    /// A receipt that has been settled, remembered until that no longer matters.
+    Settled {
+        /// When it may be forgotten.
+        until: Time,
+    },
+}
+
+/// Counts per block, the newest first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Blocks {
+    /// Length of a block in microseconds.
+    pub(crate) length: u64,
+    /// Index of the newest block: its start divided by the length.
+    pub(crate) newest: u64,
+    /// Units per block, from the newest to the oldest that can still matter.
+    pub(crate) counts: Box<[u64]>,
+}
+
+/// Units charged at one instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stamp {
+    pub(crate) at: Time,
+    pub(crate) units: u64,
+}
+
+/// One holder of concurrency slots.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Holder {
+    pub(crate) id: Id,
+    pub(crate) expires: Time,
+    pub(crate) units: u64,
+}
+
+/// Failures of late, and the block they led to.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Cooling {
+    pub(crate) failures: Vec<Stamp>,
+    pub(crate) blocked_until: Time,
+    /// Blocks in a row.
+    pub(crate) streak: u32,
+    /// When the row is forgotten.
+    pub(crate) forget_at: Time,
+}

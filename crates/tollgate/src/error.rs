@@ -1,0 +1,46 @@
+//! Why a check could not be decided. A refusal is not an error.
+
+use std::fmt;
+
+use crate::limiter::Limiter;
+
+/// A check that could not be decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CheckError {
+    /// A key above [`Limiter::MAX_KEY`] bytes.
+    KeyTooLong {
+        /// Its length in bytes.
+        bytes: usize,
+    },
+    /// A plan of more than [`Limiter::MAX_CHECKS`] checks.
+    TooManyChecks {
+        /// How many it has.
+        found: usize,
+    },
+    /// Time left the calendar window each time it had been worked out.
+    CalendarRace,
+}
+
+impl fmt::Display for CheckError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::KeyTooLong { bytes } => write!(
+                f,
+                "cannot check a key of {bytes} bytes; use at most {}, or a digest of it",
+                Limiter::<crate::Memory>::MAX_KEY
+            ),
+            Self::TooManyChecks { found } => write!(
+                f,
+                "cannot decide {found} checks in one step; use at most {}",
+                Limiter::<crate::Memory>::MAX_CHECKS
+            ),
+            Self::CalendarRace => f.write_str(
+                "cannot decide a calendar window: the clock left it each time it was worked out; \
+                 check that the clock is not being moved",
+            ),
+        }
+    }
+}
+
+impl std::error::Error for CheckError {}

@@ -1,0 +1,394 @@
+//! The limiter: plan in, verdict out, with one step to the store between.
+
+use std::cell::Cell;
+use std::future::Future;
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+use std::time::Duration;
+
+use smallvec::SmallVec;
+use tollgate_core::{
+    Ask, Check, Cost, Decision, Id, Limit, Period, Receipt, Refusal, Ruling, Set, Span, Time,
+};
+
+use crate::calendar::period_at;
+use crate::clock::Clock;
+use crate::deciding::{Deciding, Waiting};
+use crate::error::CheckError;
+use crate::in_flight::{Hold, InFlight};
+use crate::memory::Memory;
+use crate::plan::Plan;
+use crate::store::Store;
+use crate::verdict::{Decisions, Verdict};
+
+/// Decides, for every request of every caller: now, later, or not.
+///
+/// Cheap to clone; clones share their store.
+///
+/// ```
+/// use tollgate::{Check, Limit, Limiter};
+///
+/// let limiter = Limiter::in_memory();
+/// let per_user = Limit::token_bucket("per-user", "100/min burst 20".parse()?)?;
+///
+/// let decision = limiter.check(Check::new(&per_user, "user:42")).now()?;
+/// assert!(decision.is_allowed());
+/// assert_eq!(decision.remaining(), 19);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Limiter<S = Memory> {
+    store: Arc<S>,
+}
+
+impl<S> Clone for Limiter<S> {
+    fn clone(&self) -> Self {
+        Self { store: Arc::clone(&self.store) }
+    }
+}
+
+impl Limiter {
+    /// A limiter on an empty store in this process' memory.
+    pub fn in_memory() -> Self {
+        Self::new(Memory::new())
+    }
+}
+
+impl<S> Limiter<S> {
+    /// The longest key, in bytes.
+    pub const MAX_KEY: usize = 4_096;
+    /// The most checks one plan may have.
+    pub const MAX_CHECKS: usize = 64;
+}
+
+impl<S: Store> Limiter<S> {
+    /// A limiter on this store.
+    pub fn new(store: S) -> Self {
+        Self { store: Arc::new(store) }
+    }
+
+    /// The store.
+    pub fn store(&self) -> &S {
+        &self.store
+    }
+
+    /// Asks one limit about one key.
+    pub fn check<'a>(
+        &'a self,
+        check: Check<'a>,
+    ) -> Deciding<S, impl Future<Output = Result<Decision, CheckError>> + Send + 'a> {
+        Deciding::new(self.ask(check))
+    }
+
+    /// Asks everything a request owes, in one step: all of it is charged, or nothing is.
+    ///
+    /// ```
+    /// use tollgate::{Check, Limit, Limiter, Plan};
+    ///
+    /// let limiter = Limiter::in_memory();
+    /// let per_user = Limit::token_bucket("per-user", "100/min".parse()?)?;
+    /// let per_address = Limit::token_bucket("per-address", "2/min".parse()?)?;
+    ///
+    /// let mut plan = Plan::new();
+    /// plan.require(Check::new(&per_user, "user:42"));
+    /// plan.require(Check::new(&per_address, "203.0.113.9"));
+    /// for _ in 0..2 {
+    ///     assert!(limiter.check_plan(&plan).now()?.is_allowed());
+    /// }
+    /// let verdict = limiter.check_plan(&plan).now()?;
+    /// assert_eq!(verdict.strictest().unwrap().check, 1, "the address is what refused");
+    ///
+    /// // The refused request was charged to nobody: the user has 98 left, not 97.
+    /// assert_eq!(limiter.peek(&per_user, "user:42").now()?.remaining(), 98);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn check_plan<'a>(
+        &'a self,
+        plan: &'a Plan<'a>,
+    ) -> Deciding<S, impl Future<Output = Result<Verdict, CheckError>> + Send + 'a> {
+        Deciding::new(async move {
+            let mut decisions: Decisions = SmallVec::new();
+            decisions.resize(plan.checks().len(), None);
+            let ruling = self.apply(plan.checks(), plan.is_independent(), &mut decisions).await?;
+            Ok(Verdict::resolve(plan, ruling == Ruling::Admitted, decisions))
+        })
+    }
+
+    /// Asks many unrelated checks at once; each is decided alone.
+    ///
+    /// ```
+    /// use tollgate::{Check, Limit, Limiter};
+    ///
+    /// let limiter = Limiter::in_memory();
+    /// let limit = Limit::token_bucket("api", "10/s".parse()?)?;
+    /// let users = ["ann", "bob", "cid"].map(|user| Check::new(&limit, user));
+    /// let decisions = limiter.check_many(&users).now()?;
+    /// assert!(decisions.iter().all(|decision| decision.remaining() == 9));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn check_many<'a>(
+        &'a self,
+        checks: &'a [Check<'a>],
+    ) -> Deciding<S, impl Future<Output = Result<Vec<Decision>, CheckError>> + Send + 'a> {
+        Deciding::new(async move {
+            // All keys are looked at first: either every check is asked or none is.
+            checks.iter().try_for_each(validate)?;
+            let mut decisions = Vec::with_capacity(checks.len());
+            for check in checks {
+                decisions.push(self.ask(*check).await?);
+            }
+            Ok(decisions)
+        })
+    }
+
+    /// How a key stands with a limit; takes nothing.
+    pub fn peek<'a, K: AsRef<[u8]> + ?Sized>(
+        &'a self,
+        limit: &'a Limit,
+        key: &'a K,
+    ) -> Deciding<S, impl Future<Output = Result<Decision, CheckError>> + Send + 'a> {
+        self.check(Check::new(limit, key).ask(Ask::peek()))
+    }
+
+    /// Charges without asking, up to one burst into debt: for costs known only afterwards,
+    /// and for reporting failures to a cooldown.
+    pub fn charge<'a, K: AsRef<[u8]> + ?Sized>(
+        &'a self,
+        limit: &'a Limit,
+        key: &'a K,
+        cost: Cost,
+    ) -> Deciding<S, impl Future<Output = Result<Decision, CheckError>> + Send + 'a> {
+        self.check(Check::new(limit, key).ask(Ask::Charge(cost)))
+    }
+
+    /// Gives back what a charge is still worth. A receipt counts once, however often it arrives.
+    ///
+    /// ```
+    /// use tollgate::{Check, Cost, Limit, Limiter};
+    ///
+    /// let limiter = Limiter::in_memory();
+    /// let daily = Limit::fixed_window("daily", "10/day".parse()?)?;
+    ///
+    /// let order = limiter.check(Check::new(&daily, "user:42").cost(Cost::from(4))).now()?;
+    /// let receipt = *order.receipt().unwrap();
+    /// let refunded = limiter.refund(&daily, "user:42", receipt).now()?;
+    /// assert_eq!(refunded.remaining(), 10);
+    ///
+    /// let again = limiter.refund(&daily, "user:42", receipt).now()?;
+    /// assert_eq!(again.refusal().unwrap().as_str(), "spent");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn refund<'a, K: AsRef<[u8]> + ?Sized>(
+        &'a self,
+        limit: &'a Limit,
+        key: &'a K,
+        receipt: Receipt,
+    ) -> Deciding<S, impl Future<Output = Result<Decision, CheckError>> + Send + 'a> {
+        self.settle(limit, key, receipt, Cost::ZERO)
+    }
+
+    /// Corrects a charge to what it really cost: reserve what it may cost, then settle.
+    pub fn settle<'a, K: AsRef<[u8]> + ?Sized>(
+        &'a self,
+        limit: &'a Limit,
+        key: &'a K,
+        receipt: Receipt,
+        actual: Cost,
+    ) -> Deciding<S, impl Future<Output = Result<Decision, CheckError>> + Send + 'a> {
+        self.check(Check::new(limit, key).ask(Ask::Settle { receipt, actual }))
+    }
+
+    /// Forgets everything about a key: it starts afresh.
+    pub fn reset<'a, K: AsRef<[u8]> + ?Sized>(
+        &'a self,
+        limit: &'a Limit,
+        key: &'a K,
+    ) -> Deciding<S, impl Future<Output = Result<Decision, CheckError>> + Send + 'a> {
+        self.check(Check::new(limit, key).ask(Ask::Reset))
+    }
+
+    /// Waits for the turn of a check, for `patience` at most: for calls going out to an API
+    /// that is limited or paid per call.
+    ///
+    /// A bucket or queue promises a moment, in the order of asking; other limits are asked
+    /// again when they said. What cannot come in time is refused at once, without waiting.
+    /// Who stops waiting gives its place back.
+    ///
+    /// ```
+    /// use std::time::Duration;
+    /// use tollgate::{Check, Limit, Limiter};
+    ///
+    /// let limiter = Limiter::in_memory();
+    /// let outgoing = Limit::token_bucket("geocoder", "1000/s burst 1".parse()?)?;
+    /// for _ in 0..3 {
+    ///     let check = Check::new(&outgoing, "our-account");
+    ///     let turn = limiter.wait(check, Duration::from_secs(5)).blocking()?;
+    ///     assert!(turn.is_allowed());
+    ///     // … call the API …
+    /// }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn wait<'a>(
+        &'a self,
+        check: Check<'a>,
+        patience: Duration,
+    ) -> Waiting<impl Future<Output = Result<Decision, CheckError>> + Send + 'a> {
+        Waiting::new(async move {
+            let clock = self.store.clock();
+            let deadline = clock.now() + patience.into();
+            loop {
+                let left = deadline.since(clock.now());
+                let decision = self.ask(check.patient(left)).await?;
+                if decision.is_allowed() {
+                    self.sit_out(check, &decision).await;
+                    return Ok(decision);
+                }
+                let Some(pause) = pause_after(&decision, left) else { return Ok(decision) };
+                clock.sleep_until(clock.now() + pause).await;
+            }
+        })
+    }
+
+    /// Takes a slot of a concurrency limit; it comes back when the guard is dropped.
+    ///
+    /// ```
+    /// use tollgate::{Check, Hold, Limit, Limiter, Span};
+    ///
+    /// let limiter = Limiter::in_memory();
+    /// let reports = Limit::concurrency("reports", 1, Span::from_secs(60))?;
+    ///
+    /// let first = limiter.hold(Check::new(&reports, "tenant-7")).now()?;
+    /// assert!(matches!(first, Hold::Held(_)));
+    /// let second = limiter.hold(Check::new(&reports, "tenant-7")).now()?;
+    /// assert!(matches!(second, Hold::Refused(_)));
+    /// drop(first);
+    /// let third = limiter.hold(Check::new(&reports, "tenant-7")).now()?;
+    /// assert!(matches!(third, Hold::Held(_)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn hold<'a>(
+        &'a self,
+        check: Check<'a>,
+    ) -> Deciding<S, impl Future<Output = Result<Hold<S>, CheckError>> + Send + 'a> {
+        Deciding::new(async move {
+            let decision = self.ask(check).await?;
+            Ok(match decision.receipt() {
+                Some(receipt) if decision.is_allowed() => {
+                    Hold::Held(InFlight::new(self.clone(), check, *receipt))
+                }
+                _ => Hold::Refused(decision),
+            })
+        })
+    }
+
+    /// Gives a charge back without anybody waiting for it to be done.
+    pub(crate) fn give_back(&self, limit: &Limit, key: &[u8], receipt: Receipt) {
+        let ask = Ask::Settle { receipt, actual: Cost::ZERO };
+        let check = Check::new(limit, key).ask(ask);
+        self.store.apply_detached(in_period(check, self.store.clock().now()));
+    }
+
+    async fn ask(&self, check: Check<'_>) -> Result<Decision, CheckError> {
+        let mut decisions = [None];
+        self.apply(&[check], false, &mut decisions).await?;
+        let [decision] = decisions;
+        Ok(decision.unwrap_or_else(|| unreachable!("a lone check is always asked")))
+    }
+
+    /// The one way to the store.
+    async fn apply(
+        &self,
+        checks: &[Check<'_>],
+        independent: bool,
+        decisions: &mut [Option<Decision>],
+    ) -> Result<Ruling, CheckError> {
+        if checks.len() > Self::MAX_CHECKS {
+            return Err(CheckError::TooManyChecks { found: checks.len() });
+        }
+        checks.iter().try_for_each(validate)?;
+        let mut now = self.store.clock().now();
+        // Once for the window this process believes in, then for the store's own time.
+        for _ in 0..CALENDAR_TRIES {
+            let checks: SmallVec<[Check<'_>; 1]> =
+                checks.iter().map(|check| in_period(*check, now)).collect();
+            let id = fresh_id();
+            let set =
+                if independent { Set::independent(&checks, id) } else { Set::all(&checks, id) };
+            let applied = self.store.apply(&set, decisions).await?;
+            if applied.ruling != Ruling::Stale {
+                return Ok(applied.ruling);
+            }
+            now = applied.now;
+        }
+        Err(CheckError::CalendarRace)
+    }
+
+    /// Waits as long as an admitted check has to be held back; gives it back if dropped meanwhile.
+    async fn sit_out(&self, check: Check<'_>, decision: &Decision) {
+        if decision.delay().is_zero() {
+            return;
+        }
+        let mut place = Place { limiter: self, check, receipt: decision.receipt().copied() };
+        let clock = self.store.clock();
+        clock.sleep_until(clock.now() + decision.delay()).await;
+        place.receipt = None;
+    }
+}
+
+/// How often a calendar window is worked out anew when the store's time lies outside it.
+const CALENDAR_TRIES: usize = 4;
+/// How often a limit that cannot say when is asked again.
+const POLL: Span = Span::from_millis(10);
+
+/// How long to pause before asking again; `None` if that would be in vain.
+fn pause_after(decision: &Decision, left: Span) -> Option<Span> {
+    let pause = match decision.refusal()? {
+        Refusal::Exhausted { retry_after } | Refusal::Blocked { retry_after } => retry_after,
+        Refusal::Busy if !left.is_zero() => POLL.min(left),
+        Refusal::Busy | Refusal::CostAboveLimit | Refusal::Spent | Refusal::Lost => return None,
+    };
+    (pause <= left).then_some(pause)
+}
+
+/// A place in line that is given back unless its receipt is taken out in time.
+struct Place<'a, S: Store> {
+    limiter: &'a Limiter<S>,
+    check: Check<'a>,
+    receipt: Option<Receipt>,
+}
+
+impl<S: Store> Drop for Place<'_, S> {
+    fn drop(&mut self) {
+        if let Some(receipt) = self.receipt.take() {
+            self.limiter.give_back(self.check.limit(), self.check.key(), receipt);
+        }
+    }
+}
+
+fn validate(check: &Check<'_>) -> Result<(), CheckError> {
+    let bytes = check.key().len();
+    if bytes > Limiter::<Memory>::MAX_KEY {
+        return Err(CheckError::KeyTooLong { bytes });
+    }
+    Ok(())
+}
+
+/// The check with the calendar window that `now` falls into, unless it came with one around it.
+fn in_period(check: Check<'_>, now: Time) -> Check<'_> {
+    match check.limit().calendar() {
+        None => check,
+        Some(_) if check.period().is_some_and(|period: Period| period.contains(now)) => check,
+        Some(per) => check.within(period_at(per, now)),
+    }
+}
+
+/// An id that no other set has, without asking other threads.
+fn fresh_id() -> Id {
+    thread_local! {
+        static SEED: u64 = RandomState::new().hash_one("tollgate");
+        static NEXT: Cell<u64> = const { Cell::new(0) };
+    }
+    // The low byte is left to the checks of the set.
+    let count = NEXT.with(|next| next.replace(next.get().wrapping_add(1 << 8)));
+    SEED.with(|seed| Id::from_bits(u128::from(*seed) << 64 | u128::from(count)))
+}

@@ -1,0 +1,215 @@
+//! The plain store in memory: a sharded map, and `decide` under the locks of its shards.
+//!
+//! Nothing clever: it is the model that every other store is compared with.
+
+use std::collections::HashMap;
+use std::future::{Future, ready};
+use std::hash::{BuildHasher, RandomState};
+use std::mem;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use smallvec::SmallVec;
+use tollgate_core::{Check, Decision, Id, Key, Limit, Place, Set, State, Time, decide};
+
+use crate::clock::{Clock, SystemClock};
+use crate::error::CheckError;
+use crate::store::{Applied, Immediate, Store};
+
+const SHARDS: usize = 64;
+/// A shard with fewer counters than this is not worth sweeping.
+const FEW: usize = 1_024;
+
+/// State in the memory of this process, under its own clock.
+#[derive(Debug)]
+pub struct Memory<C = SystemClock> {
+    shards: Box<[Mutex<Shard>]>,
+    hasher: RandomState,
+    clock: C,
+}
+
+#[derive(Debug, Default)]
+struct Shard {
+    counters: HashMap<Box<[u8]>, Counter>,
+    /// Swept when it has grown to this many counters, so that each counter pays for a
+    /// constant share of all sweeping.
+    sweep_at: usize,
+}
+
+#[derive(Debug)]
+struct Counter {
+    state: State,
+    /// From then on the counter is as good as none.
+    fresh_at: Time,
+}
+
+/// A counter's name: the limit's name and the key, or the id of a settled receipt.
+type Name = SmallVec<[u8; 128]>;
+
+/// Counters and their states while a set is decided.
+#[derive(Default)]
+struct Desk {
+    names: SmallVec<[(usize, Name); 2]>,
+    states: SmallVec<[State; 2]>,
+    places: SmallVec<[Place; 2]>,
+}
+
+impl Memory {
+    /// An empty store under the machine's clock.
+    pub fn new() -> Self {
+        Self::with_clock(SystemClock::new())
+    }
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl<C: Clock> Memory<C> {
+    /// An empty store under another clock.
+    pub fn with_clock(clock: C) -> Self {
+        let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
+        Self { shards, hasher: RandomState::new(), clock }
+    }
+
+    /// How many counters are kept, recovered ones included until they are swept.
+    pub fn len(&self) -> usize {
+        self.shards.iter().map(|shard| lock(shard).counters.len()).sum()
+    }
+
+    /// Whether no counter is kept.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    fn decide(&self, set: &Set<'_>, decisions: &mut [Option<Decision>]) -> Applied {
+        let mut desk = self.desk(set);
+        let mut locked = self.lock_shards(&desk);
+        // Read under the locks, so that time never goes back for a counter.
+        let now = self.clock.now();
+        for (slot, (shard, name)) in desk.names.iter().enumerate() {
+            if let Some(counter) = shard_of(&mut locked, *shard).counters.get_mut(&name[..]) {
+                desk.states[slot] = mem::take(&mut counter.state);
+            }
+        }
+        let ruling = decide(set, now, &desk.places, &mut desk.states, decisions);
+        let limits = desk.limits(set);
+        for ((slot, (shard, name)), limit) in desk.names.iter().enumerate().zip(limits) {
+            let state = mem::take(&mut desk.states[slot]);
+            let fresh_at = limit.fresh_at(&state);
+            shard_of(&mut locked, *shard).put(name, Counter { state, fresh_at }, now);
+        }
+        Applied { ruling, now }
+    }
+
+    /// Gives each distinct counter of the set a slot.
+    fn desk(&self, set: &Set<'_>) -> Desk {
+        let mut desk = Desk::default();
+        for check in set.checks() {
+            let mut place = Place::cell(desk.slot(self, counter_name(check)));
+            if let Some(receipt) = check.settles() {
+                place = place.remembered_in(desk.slot(self, receipt_name(receipt)));
+            }
+            desk.places.push(place);
+        }
+        desk
+    }
+
+    /// Locks every shard the set needs, in order: two sets never wait for each other in a ring.
+    fn lock_shards(&self, desk: &Desk) -> SmallVec<[(usize, MutexGuard<'_, Shard>); 2]> {
+        let mut needed: SmallVec<[usize; 4]> = desk.names.iter().map(|(shard, _)| *shard).collect();
+        needed.sort_unstable();
+        needed.dedup();
+        needed.into_iter().map(|shard| (shard, lock(&self.shards[shard]))).collect()
+    }
+
+    fn shard(&self, name: &[u8]) -> usize {
+        usize::try_from(self.hasher.hash_one(name) % SHARDS as u64).unwrap_or(0)
+    }
+}
+
+impl Desk {
+    fn slot<C: Clock>(&mut self, store: &Memory<C>, name: Name) -> usize {
+        let known = self.names.iter().position(|(_, other)| *other == name);
+        known.unwrap_or_else(|| {
+            self.names.push((store.shard(&name), name));
+            self.states.push(State::Vacant);
+            self.names.len() - 1
+        })
+    }
+
+    /// The limit that says when each slot's state is fresh: the last one that met it.
+    fn limits<'a>(&self, set: &Set<'a>) -> SmallVec<[&'a Limit; 2]> {
+        let mut limits: SmallVec<[&Limit; 2]> = SmallVec::new();
+        for slot in 0..self.names.len() {
+            let met = self.places.iter().rposition(|place| place.index() == slot);
+            // A remembered settlement says so itself, whichever limit is asked.
+            limits.push(set.checks()[met.unwrap_or(0)].limit());
+        }
+        limits
+    }
+}
+
+impl Shard {
+    fn put(&mut self, name: &Name, counter: Counter, now: Time) {
+        if counter.state == State::Vacant {
+            self.counters.remove(&name[..]);
+        } else if let Some(kept) = self.counters.get_mut(&name[..]) {
+            *kept = counter;
+        } else {
+            if self.counters.len() >= self.sweep_at.max(FEW) {
+                self.counters.retain(|_, counter| counter.fresh_at > now);
+                self.sweep_at = self.counters.len() * 2;
+            }
+            self.counters.insert(name.to_vec().into(), counter);
+        }
+    }
+}
+
+fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
+    shard.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn shard_of<'a>(locked: &'a mut [(usize, MutexGuard<'_, Shard>)], index: usize) -> &'a mut Shard {
+    let at = locked.iter().position(|(shard, _)| *shard == index).unwrap_or(0);
+    &mut locked[at].1
+}
+
+fn counter_name(check: &Check<'_>) -> Name {
+    let mut name = Name::new();
+    Key::append(&mut name, check.limit().name().as_bytes());
+    name.extend_from_slice(check.key());
+    name
+}
+
+/// Limits have names, so no counter's name begins with an empty part: no clash with a receipt's.
+fn receipt_name(receipt: Id) -> Name {
+    let mut name = Name::new();
+    Key::append(&mut name, b"");
+    name.extend_from_slice(&receipt.to_bits().to_be_bytes());
+    name
+}
+
+impl<C: Clock> Store for Memory<C> {
+    type Clock = C;
+
+    fn clock(&self) -> &C {
+        &self.clock
+    }
+
+    fn apply<'a>(
+        &'a self,
+        set: &'a Set<'a>,
+        decisions: &'a mut [Option<Decision>],
+    ) -> impl Future<Output = Result<Applied, CheckError>> + Send + 'a {
+        ready(Ok(self.decide(set, decisions)))
+    }
+
+    fn apply_detached(&self, check: Check<'_>) {
+        // Only receipts are settled this way, and those carry their own id.
+        self.decide(&Set::one(&check, Id::from_bits(0)), &mut [None]);
+    }
+}
+
+impl<C: Clock> Immediate for Memory<C> {}

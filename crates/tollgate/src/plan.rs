@@ -1,0 +1,67 @@
+//! The checks a request owes.
+
+use tollgate_core::Check;
+
+/// The checks a request owes, to be decided in one step.
+///
+/// ```
+/// use tollgate::{Check, Limit, Plan};
+///
+/// let burst = Limit::token_bucket("burst", "10/s".parse()?)?;
+/// let daily = Limit::fixed_window("daily", "1000/day".parse()?)?;
+/// let grace = Limit::fixed_window("grace", "50/day".parse()?)?;
+/// let tighter = Limit::token_bucket("tighter", "5/s".parse()?)?;
+///
+/// let mut plan = Plan::new();
+/// plan.require(Check::new(&burst, "user:42"));
+/// // The daily quota, or else a little grace.
+/// plan.require(Check::new(&daily, "user:42")).or(Check::new(&grace, "user:42"));
+/// // What would a tighter limit do? Counted and reported, never in the way.
+/// plan.observe(Check::new(&tighter, "user:42"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct Plan<'a> {
+    checks: Vec<Check<'a>>,
+    independent: bool,
+}
+
+impl<'a> Plan<'a> {
+    /// Nothing owed yet.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A check that has to admit.
+    pub fn require(&mut self, check: Check<'a>) -> &mut Self {
+        self.checks.push(check);
+        self
+    }
+
+    /// Another way for the requirement before it to be met: asked only if that one refuses.
+    pub fn or(&mut self, check: Check<'a>) -> &mut Self {
+        let check = if self.checks.is_empty() { check } else { check.or_else() };
+        self.require(check)
+    }
+
+    /// A check that is counted and reported, and never blocks.
+    pub fn observe(&mut self, check: Check<'a>) -> &mut Self {
+        self.require(check.observed())
+    }
+
+    /// Charges each requirement alone, whatever the others say.
+    pub fn independently(&mut self) -> &mut Self {
+        self.independent = true;
+        self
+    }
+
+    /// The checks, in the order they are asked.
+    pub fn checks(&self) -> &[Check<'a>] {
+        &self.checks
+    }
+
+    /// Whether each requirement is charged alone.
+    pub fn is_independent(&self) -> bool {
+        self.independent
+    }
+}

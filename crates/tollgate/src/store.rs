@@ -1,0 +1,41 @@
+//! Where state lives: the one thing a limiter asks of a store.
+
+use std::future::Future;
+
+use tollgate_core::{Check, Decision, Ruling, Set, Time};
+
+use crate::clock::Clock;
+use crate::error::CheckError;
+
+/// Where state lives. It applies a set of checks in one atomic step.
+pub trait Store: Send + Sync + 'static {
+    /// The clock that tells the store's time as well as this process can know it.
+    type Clock: Clock;
+
+    /// That clock.
+    fn clock(&self) -> &Self::Clock;
+
+    /// Decides the set and charges it, all or nothing, at the store's own time.
+    ///
+    /// `decisions` has one place for each check of the set.
+    fn apply<'a>(
+        &'a self,
+        set: &'a Set<'a>,
+        decisions: &'a mut [Option<Decision>],
+    ) -> impl Future<Output = Result<Applied, CheckError>> + Send + 'a;
+
+    /// Applies a check whose answer nobody waits for: a dropped guard gives back what it held.
+    fn apply_detached(&self, check: Check<'_>);
+}
+
+/// A store whose [`apply`](Store::apply) never waits, so that it can be called from anywhere.
+pub trait Immediate: Store {}
+
+/// What a store did with a set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Applied {
+    /// Whether it was admitted.
+    pub ruling: Ruling,
+    /// The store's time at which it was decided.
+    pub now: Time,
+}

@@ -1,0 +1,151 @@
+//! A request's answer: all decisions folded, the strictest first.
+
+use std::cmp::{Ordering, Reverse};
+
+use smallvec::SmallVec;
+use tollgate_core::{Check, Decision, Gate, Refusal, Span};
+
+use crate::plan::Plan;
+
+/// One answer per check of a plan.
+pub(crate) type Decisions = SmallVec<[Option<Decision>; 4]>;
+
+/// A request's answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    allowed: bool,
+    decisions: Decisions,
+    strictest: Option<usize>,
+    retry_after: Option<Span>,
+    delay: Span,
+}
+
+/// The decision that says most about a verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Strictest<'a> {
+    /// The index of its check in the plan.
+    pub check: usize,
+    /// The decision.
+    pub decision: &'a Decision,
+}
+
+impl Verdict {
+    pub(crate) fn resolve(plan: &Plan<'_>, allowed: bool, decisions: Decisions) -> Self {
+        let strictest =
+            if allowed { tightest(plan, &decisions) } else { blocker(plan, &decisions) };
+        let retry_after = strictest
+            .filter(|_| !allowed)
+            .and_then(|index| decisions[index].as_ref()?.retry_after());
+        let delay = enforced(plan, &decisions)
+            .filter(|_| allowed)
+            .map(|(_, decision)| decision.delay())
+            .max()
+            .unwrap_or_default();
+        Self { allowed, decisions, strictest, retry_after, delay }
+    }
+
+    /// Whether the request may go ahead.
+    pub fn is_allowed(&self) -> bool {
+        self.allowed
+    }
+
+    /// The answers, one for each check of the plan and in its order; `None` for an
+    /// alternative that was not needed.
+    pub fn decisions(&self) -> &[Option<Decision>] {
+        &self.decisions
+    }
+
+    /// Refused: the decision that stands in the way longest. Allowed: the one with the
+    /// smallest share left. `None` only for a plan without checks.
+    pub fn strictest(&self) -> Option<Strictest<'_>> {
+        let check = self.strictest?;
+        Some(Strictest { check, decision: self.decisions[check].as_ref()? })
+    }
+
+    /// After a refusal: how long until the request would be admitted, where that is known.
+    pub fn retry_after(&self) -> Option<Span> {
+        self.retry_after
+    }
+
+    /// How long an allowed request has to be held back.
+    pub fn delay(&self) -> Span {
+        self.delay
+    }
+}
+
+fn enforced<'a>(
+    plan: &'a Plan<'_>,
+    decisions: &'a Decisions,
+) -> impl Iterator<Item = (usize, &'a Decision)> {
+    let gates = plan.checks().iter().map(Check::gate);
+    gates
+        .zip(decisions)
+        .enumerate()
+        .filter(|(_, (gate, _))| *gate == Gate::Enforce)
+        .filter_map(|(index, (_, decision))| Some((index, decision.as_ref()?)))
+}
+
+/// Of the requirements that refused, the one that stands in the way longest; of its
+/// alternatives, the one that opens first.
+fn blocker(plan: &Plan<'_>, decisions: &Decisions) -> Option<usize> {
+    let mut blockers: SmallVec<[(usize, Refusal); 4]> = SmallVec::new();
+    let mut term_admits = false;
+    let mut in_term = false;
+    for (index, check) in plan.checks().iter().enumerate() {
+        if !check.is_alternative() {
+            (term_admits, in_term) = (false, false);
+        }
+        let Some(decision) = decisions[index].as_ref() else { continue };
+        if check.gate() == Gate::Observe || term_admits {
+            continue;
+        }
+        match decision.refusal() {
+            None => {
+                term_admits = true;
+                if in_term {
+                    blockers.pop();
+                }
+            }
+            Some(refusal) if !in_term => {
+                in_term = true;
+                blockers.push((index, refusal));
+            }
+            Some(refusal) => {
+                if let Some(last) = blockers.last_mut()
+                    && obstinacy(refusal) < obstinacy(last.1)
+                {
+                    *last = (index, refusal);
+                }
+            }
+        }
+    }
+    // The first of equals, so that the order of the plan decides and nothing else.
+    let longest = blockers.iter().enumerate();
+    longest
+        .max_by_key(|(order, (_, refusal))| (obstinacy(*refusal), Reverse(*order)))
+        .map(|(_, (index, _))| *index)
+}
+
+/// How long a refusal stands in the way: a known time, an unknown one, for ever.
+fn obstinacy(refusal: Refusal) -> (u8, Span) {
+    match refusal {
+        Refusal::Exhausted { retry_after } | Refusal::Blocked { retry_after } => (0, retry_after),
+        Refusal::Busy => (1, Span::ZERO),
+        Refusal::Spent | Refusal::Lost | Refusal::CostAboveLimit => (2, Span::ZERO),
+    }
+}
+
+/// The allowed decision with the smallest share left.
+fn tightest(plan: &Plan<'_>, decisions: &Decisions) -> Option<usize> {
+    let allowed = enforced(plan, decisions).filter(|(_, decision)| decision.is_allowed());
+    let tightest = allowed.min_by(|(_, a), (_, b)| by_share_left(a, b));
+    let any = || decisions.iter().position(Option::is_some);
+    tightest.map(|(index, _)| index).or_else(any)
+}
+
+fn by_share_left(a: &Decision, b: &Decision) -> Ordering {
+    let share = |this: &Decision, other: &Decision| {
+        u128::from(this.remaining()) * u128::from(other.limit())
+    };
+    share(a, b).cmp(&share(b, a))
+}
