@@ -1,1 +1,15 @@
-//! Empty.
+//! What every implementation must do, in one suite.
+//!
+//! A [`Subject`] is anything that decides sets at given times: the bare core, or a
+//! [`Store`](tollgate::Store) on a manual clock. [`replay`] puts the vectors to it,
+//! [`walk`] the oracle's random walks, and [`races`] adds what only threads can show.
+
+// A suite says what is wrong by panicking.
+#![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, clippy::missing_panics_doc)]
+
+pub mod races;
+pub mod replay;
+pub mod subject;
+pub mod walk;
+
+pub use subject::{Bare, Driven, Subject};

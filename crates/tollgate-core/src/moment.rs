@@ -41,6 +41,13 @@ impl Moment {
         Time::computed(self.micros + (self.parts > 0) as u64)
     }
 
+    /// Whether two moments counted in different denominators are the same.
+    pub(crate) fn is_same(self, counted_in: u64, other: Self, other_counted_in: u64) -> bool {
+        self.micros == other.micros
+            && u128::from(self.parts) * u128::from(other_counted_in)
+                == u128::from(other.parts) * u128::from(counted_in)
+    }
+
     /// This length of time, rounded up to whole microseconds.
     pub(crate) const fn ceil_span(self) -> Span {
         Span::from_micros(self.micros + (self.parts > 0) as u64)

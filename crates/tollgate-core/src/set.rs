@@ -72,10 +72,6 @@ pub fn decide(
         }
     }
     let mut desk = Desk { set, now, places, cells, decisions };
-    for (index, check) in checks.iter().enumerate() {
-        let scene = desk.scene(index);
-        check.limit().each().mend(&mut desk.cells[places[index].cell], &scene);
-    }
     if !set.independent {
         return desk.decide(0..checks.len());
     }
@@ -160,11 +156,14 @@ impl Desk<'_> {
         let check = &self.set.checks[index];
         let cell = self.places[index].cell;
         let scene = self.scene(index);
+        // Mended for good, whatever becomes of the set.
+        check.limit().each().mend(&mut self.cells[cell], &scene);
+        for (_, kept) in undo.iter_mut().filter(|(kept, _)| *kept == cell) {
+            check.limit().each().mend(kept, &scene);
+        }
+        let staged = self.staged(first, index);
         match check.asks() {
-            Ask::Take(take) => {
-                let already = self.staged(first, index);
-                check.limit().each().judge(&self.cells[cell], &scene, take, already)
-            }
+            Ask::Take(take) => check.limit().each().judge(&self.cells[cell], &scene, take, staged),
             // What never refuses is done at once, so that later checks see it.
             Ask::Charge(cost) => {
                 self.keep(cell, undo);
@@ -172,21 +171,23 @@ impl Desk<'_> {
                 let state = &mut self.cells[cell];
                 let units = algorithm.chargeable(state, &scene, cost.units());
                 let receipt = if units > 0 { algorithm.charge(state, &scene, units) } else { None };
-                let decision = self.standing(index, units);
+                let decision = self.standing(index, staged, units);
                 Decision { receipt, ..decision }
             }
-            Ask::Settle { receipt, actual } => self.settle(index, &receipt, actual.units(), undo),
+            Ask::Settle { receipt, actual } => {
+                self.settle(index, staged, &receipt, actual.units(), undo)
+            }
             Ask::Renew(receipt) => {
                 self.keep(cell, undo);
                 match check.limit().renew(&mut self.cells[cell], &scene, &receipt) {
-                    Some(units) => self.standing(index, units),
-                    None => self.refused(index, Refusal::Lost),
+                    Some(units) => self.standing(index, staged, units),
+                    None => self.refused(index, staged, Refusal::Lost),
                 }
             }
             Ask::Reset => {
                 self.keep(cell, undo);
                 self.cells[cell] = State::Vacant;
-                self.standing(index, 0)
+                self.standing(index, staged, 0)
             }
         }
     }
@@ -194,6 +195,7 @@ impl Desk<'_> {
     fn settle(
         &mut self,
         index: usize,
+        staged: u64,
         receipt: &Receipt,
         actual: u64,
         undo: &mut Undo,
@@ -202,19 +204,19 @@ impl Desk<'_> {
         let Place { cell, settled } = self.places[index];
         let remember = check.settles().is_some();
         if remember && matches!(self.cells[settled], State::Settled { until } if until > self.now) {
-            return self.refused(index, Refusal::Spent);
+            return self.refused(index, staged, Refusal::Spent);
         }
         self.keep(cell, undo);
         let scene = self.scene(index);
         let algorithm = check.limit().each();
         let Some(units) = algorithm.settle(&mut self.cells[cell], &scene, receipt, actual) else {
-            return self.refused(index, Refusal::Lost);
+            return self.refused(index, staged, Refusal::Lost);
         };
         if remember && receipt.until() > self.now {
             self.keep(settled, undo);
             self.cells[settled] = State::Settled { until: receipt.until() };
         }
-        self.standing(index, units)
+        self.standing(index, staged, units)
     }
 
     /// Remembers a cell as it is, unless nothing can be refused after it.
@@ -256,14 +258,14 @@ impl Desk<'_> {
     }
 
     /// How the cell stands now, as the answer to something that was done and not asked.
-    fn standing(&self, index: usize, granted: u64) -> Decision {
+    fn standing(&self, index: usize, staged: u64, granted: u64) -> Decision {
         let check = &self.set.checks[index];
         let state = &self.cells[self.places[index].cell];
-        let peek = check.limit().each().judge(state, &self.scene(index), Take::PEEK, 0);
+        let peek = check.limit().each().judge(state, &self.scene(index), Take::PEEK, staged);
         Decision { answer: Answer::Allowed { delay: Span::ZERO }, granted, ..peek }
     }
 
-    fn refused(&self, index: usize, refusal: Refusal) -> Decision {
-        Decision { answer: Answer::Refused(refusal), ..self.standing(index, 0) }
+    fn refused(&self, index: usize, staged: u64, refusal: Refusal) -> Decision {
+        Decision { answer: Answer::Refused(refusal), ..self.standing(index, staged, 0) }
     }
 }

@@ -77,6 +77,4 @@ pub struct Cooling {
     pub(crate) blocked_until: Time,
     /// Blocks in a row.
     pub(crate) streak: u32,
-    /// When the row is forgotten.
-    pub(crate) forget_at: Time,
 }

@@ -58,8 +58,10 @@ impl<S: Store> InFlight<S> {
     /// lease had run out.
     pub fn release(self) -> Deciding<S, impl Future<Output = Result<Decision, CheckError>> + Send> {
         Deciding::new(async move {
-            let decision = self.limiter.refund(&self.limit, &self.key[..], self.receipt).await?;
-            self.released = true;
+            let mut held = self;
+            let decision = held.limiter.refund(&held.limit, &held.key[..], held.receipt).await?;
+            held.released = true;
+            drop(held);
             Ok(decision)
         })
     }

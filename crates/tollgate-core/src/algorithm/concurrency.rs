@@ -58,7 +58,9 @@ impl Concurrency {
     pub(crate) fn renew(&self, state: &mut State, now: Time, receipt: &Receipt) -> Option<u64> {
         let holder = Self::holder(state, now, receipt)?;
         holder.expires = now + self.lease;
-        Some(holder.units)
+        let units = holder.units;
+        Self::sweep(state, now);
+        Some(units)
     }
 
     fn deepest(&self) -> u64 {

@@ -51,21 +51,9 @@ impl Cooldown {
         }
     }
 
-    fn block(&self, cooling: &mut Cooling, now: Time) {
-        if now >= cooling.forget_at {
-            cooling.streak = 0;
-        }
-        cooling.streak += 1;
-        self.block_for(cooling, now, self.length(cooling.streak));
-    }
-
-    fn block_for(&self, cooling: &mut Cooling, now: Time, length: Span) {
-        cooling.failures.clear();
-        cooling.blocked_until = now + length;
-        cooling.forget_at = match self.escalation {
-            Some(_) => cooling.blocked_until + self.within.max(length),
-            None => cooling.blocked_until,
-        };
+    /// When a row of blocks is forgotten: as long after the last one as that lasted.
+    fn forget_at(&self, cooling: &Cooling) -> Time {
+        cooling.blocked_until + self.within.max(self.length(cooling.streak))
     }
 }
 
@@ -89,7 +77,8 @@ impl Algorithm for Cooldown {
             }
         };
         if let (true, State::Cooling(cooling)) = (wrong, state) {
-            self.block_for(cooling, now, self.block);
+            cooling.failures.clear();
+            cooling.blocked_until = now + self.block;
         }
     }
 
@@ -112,7 +101,8 @@ impl Algorithm for Cooldown {
             return 0;
         }
         let failed = stamps::units(self.live(state, scene.now));
-        self.after.saturating_sub(failed).min(units)
+        // Where the number was lowered under failures that still count, the next one blocks.
+        self.after.saturating_sub(failed).max(1).min(units)
     }
 
     /// Failures are not given back, so there is no receipt; a reset forgets them all.
@@ -121,9 +111,14 @@ impl Algorithm for Cooldown {
             *state = State::Cooling(Box::default());
         }
         let State::Cooling(cooling) = state else { return None };
+        if scene.now >= self.forget_at(cooling) {
+            cooling.streak = 0;
+        }
         stamps::file(&mut cooling.failures, scene.now, self.within, units);
         if stamps::units(&cooling.failures) >= self.after {
-            self.block(cooling, scene.now);
+            cooling.failures.clear();
+            cooling.streak += 1;
+            cooling.blocked_until = scene.now + self.length(cooling.streak);
         }
         None
     }
@@ -132,7 +127,12 @@ impl Algorithm for Cooldown {
         match state {
             State::Cooling(cooling) => {
                 let counted = cooling.failures.last().map(|failure| failure.at + self.within);
-                counted.unwrap_or_default().max(cooling.forget_at)
+                let row = if self.escalation.is_some() && cooling.streak > 0 {
+                    self.forget_at(cooling)
+                } else {
+                    cooling.blocked_until
+                };
+                counted.unwrap_or_default().max(row)
             }
             _ => Time::EPOCH,
         }

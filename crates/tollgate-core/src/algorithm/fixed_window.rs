@@ -23,7 +23,7 @@ use crate::ask::{Receipt, Take};
 use crate::decision::{Decision, Refusal};
 use crate::moment::Moment;
 use crate::state::State;
-use crate::time::{Period, Span, Time};
+use crate::time::{Span, Time};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FixedWindow {
@@ -114,12 +114,10 @@ impl Algorithm for FixedWindow {
         })
     }
 
-    /// Only into the window that was charged.
+    /// Only into the window that was charged, while it lasts.
     fn give_back(&self, state: &mut State, scene: &Scene, receipt: &Receipt, units: u64) -> u64 {
         let State::Window { start, end, ref mut count } = *state else { return 0 };
-        let charged = Period::new(start, end).is_some_and(|window| window.contains(receipt.at))
-            && receipt.until == Moment::at(end);
-        if !charged || end <= scene.now {
+        if !(start..end).contains(&receipt.at) || end <= scene.now {
             return 0;
         }
         let given = units.min(*count);

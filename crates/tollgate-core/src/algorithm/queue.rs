@@ -25,6 +25,7 @@ use crate::algorithm::bucket::Bucket;
 use crate::algorithm::{Algorithm, Scene};
 use crate::ask::{Receipt, Take};
 use crate::decision::{Decision, Refusal};
+use crate::moment::Moment;
 use crate::state::State;
 use crate::time::{Span, Time};
 
@@ -45,7 +46,9 @@ impl Algorithm for Queue {
         let used = self.0.used(state, scene.now);
         let ahead = self.0.level(used, already);
         let asked = take.least.saturating_add(already);
-        if asked > self.0.capacity() {
+        // Its own set stands in line before it, today and whenever it asks again.
+        let at_best = self.0.level(Moment::default(), already).ceil_span();
+        if asked > self.0.capacity() || take.patience.is_some_and(|patience| at_best > patience) {
             return self.0.standing(ahead).refused(Refusal::CostAboveLimit);
         }
         let delay = ahead.ceil_span();
@@ -70,7 +73,7 @@ impl Algorithm for Queue {
     /// already, and handing its place out again would send two requests at one moment.
     fn give_back(&self, state: &mut State, scene: &Scene, receipt: &Receipt, units: u64) -> u64 {
         let last = matches!(*state, State::Bucket { full_at, parts }
-            if full_at == receipt.until && parts == receipt.until_parts);
+            if full_at.is_same(parts, receipt.until, receipt.until_parts));
         if last { self.0.give_back(state, scene, receipt, units) } else { 0 }
     }
 

@@ -90,36 +90,28 @@ impl SlidingWindow {
         self.block / self.tick
     }
 
-    /// The state's blocks in this limit's layout: refiled if a changed quota cut them differently.
-    fn blocks<'a>(&self, state: &'a State, now: Time, refiled: &'a mut Blocks) -> &'a Blocks {
-        match state {
-            State::Blocks(blocks) if self.is_laid_out(blocks) => blocks,
-            State::Blocks(blocks) => {
-                *refiled = self.refile(blocks, now);
-                refiled
-            }
-            _ => refiled,
-        }
-    }
-
     fn is_laid_out(&self, blocks: &Blocks) -> bool {
         blocks.length == self.block && blocks.counts.len() == self.slices + 1
     }
 
     fn empty(&self) -> Blocks {
-        Blocks { length: self.block, newest: 0, counts: Box::default() }
+        let counts = vec![0; self.slices + 1].into_boxed_slice();
+        Blocks { length: self.block, newest: 0, counts }
     }
 
     /// Files each count under the new block that holds the latest moment it can be from.
     fn refile(&self, old: &Blocks, now: Time) -> Blocks {
-        let counts = vec![0; self.slices + 1].into_boxed_slice();
-        let mut new = Blocks { length: self.block, newest: 0, counts };
+        let mut new = self.empty();
+        let oldest = (now.as_micros() / self.block).saturating_sub(self.slices as u64);
         // From the oldest on, so that blocks only ever move forward.
         for (back, count) in old.counts.iter().enumerate().rev().filter(|(_, count)| **count > 0) {
             let start = old.newest.saturating_sub(back as u64) * old.length;
             let latest = (start + old.length - 1).min(now.as_micros().max(start));
-            Self::advance(&mut new, latest / self.block);
-            new.counts[0] += count;
+            let index = latest / self.block;
+            if index >= oldest {
+                Self::advance(&mut new, index);
+                new.counts[0] += count;
+            }
         }
         new
     }
@@ -137,13 +129,17 @@ impl SlidingWindow {
         blocks.newest = index;
     }
 
-    fn view<'a>(&self, blocks: &'a Blocks, now: Time) -> View<'a> {
+    fn view<'a>(&self, state: &'a State, now: Time) -> View<'a> {
+        let (newest, counts): (u64, &[u64]) = match state {
+            State::Blocks(blocks) => (blocks.newest, &blocks.counts),
+            _ => (0, &[]),
+        };
         // Time does not go back for a block that has begun.
-        let micros = now.as_micros().max(blocks.newest * self.block);
+        let micros = now.as_micros().max(newest * self.block);
         let current = micros / self.block;
         View {
-            counts: &blocks.counts,
-            shift: usize::try_from(current - blocks.newest).unwrap_or(usize::MAX),
+            counts,
+            shift: usize::try_from(current - newest).unwrap_or(usize::MAX),
             current,
             elapsed: (micros - current * self.block) / self.tick,
         }
@@ -204,7 +200,7 @@ impl Algorithm for SlidingWindow {
     }
 
     fn mend(&self, state: &mut State, scene: &Scene) {
-        let wrong = match state {
+        let exhausted = match state {
             State::Vacant => false,
             State::Blocks(blocks) => {
                 let start = Time::computed(blocks.newest * blocks.length);
@@ -212,15 +208,24 @@ impl Algorithm for SlidingWindow {
             }
             _ => true,
         };
-        if wrong {
+        if exhausted {
             *state = State::Vacant;
             self.charge(state, scene, self.amount);
+        }
+        // Blocks that a changed quota cuts differently are cut anew once: what lies in a block
+        // that has not ended would otherwise move on with every look at it.
+        if let State::Blocks(blocks) = state
+            && !self.is_laid_out(blocks)
+        {
+            **blocks = self.refile(blocks, scene.now);
+            if blocks.counts.iter().all(|count| *count == 0) {
+                *state = State::Vacant;
+            }
         }
     }
 
     fn judge(&self, state: &State, scene: &Scene, take: Take, already: u64) -> Decision {
-        let mut refiled = self.empty();
-        let view = self.view(self.blocks(state, scene.now, &mut refiled), scene.now);
+        let view = self.view(state, scene.now);
         let weight = self.weight(&view);
         let asked = take.least.saturating_add(already);
         if asked > self.amount {
@@ -238,19 +243,13 @@ impl Algorithm for SlidingWindow {
     }
 
     fn chargeable(&self, state: &State, scene: &Scene, units: u64) -> u64 {
-        let mut refiled = self.empty();
-        let view = self.view(self.blocks(state, scene.now, &mut refiled), scene.now);
+        let view = self.view(state, scene.now);
         self.room(self.weight(&view), self.deepest).min(units)
     }
 
     fn charge(&self, state: &mut State, scene: &Scene, units: u64) -> Option<Receipt> {
-        match state {
-            State::Blocks(blocks) if self.is_laid_out(blocks) => {}
-            State::Blocks(blocks) => **blocks = self.refile(blocks, scene.now),
-            _ => {
-                let counts = vec![0; self.slices + 1].into_boxed_slice();
-                *state = State::Blocks(Box::new(Blocks { counts, ..self.empty() }));
-            }
+        if !matches!(state, State::Blocks(_)) {
+            *state = State::Blocks(Box::new(self.empty()));
         }
         let State::Blocks(blocks) = state else { return None };
         Self::advance(blocks, scene.now.as_micros() / self.block);

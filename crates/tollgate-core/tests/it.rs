@@ -1,0 +1,5 @@
+//! The core from outside: the vectors, the oracle's walks, and the bounds it promises.
+
+mod it {
+    mod contract;
+}

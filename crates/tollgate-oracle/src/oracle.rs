@@ -1,0 +1,140 @@
+//! The oracle: applies steps to cells, one literal rule at a time.
+
+mod cell;
+mod concurrency;
+mod cooldown;
+mod fixed_window;
+mod meter;
+mod receipt;
+mod rule;
+mod search;
+mod set;
+mod sliding_log;
+mod sliding_window;
+
+use std::collections::{BTreeMap, HashMap};
+
+use self::cell::{Cell, CellName};
+use self::concurrency::Concurrency;
+use self::cooldown::Cooldown;
+use self::fixed_window::FixedWindow;
+use self::meter::Meter;
+use self::receipt::{Receipt, ReceiptId};
+use self::rule::Rule;
+use self::set::Set;
+use self::sliding_log::SlidingLog;
+use self::sliding_window::SlidingWindow;
+use crate::trace::{AlgorithmSpec, CheckSpec, Expected, LimitSpec, Step};
+
+/// A limit, ready to be asked.
+struct Limit {
+    name: String,
+    rule: Box<dyn Rule>,
+    needs_period: bool,
+}
+
+/// All cells and receipts, and the limits that read them.
+pub struct Oracle {
+    limits: BTreeMap<String, Limit>,
+    cells: HashMap<CellName, Cell>,
+    receipts: BTreeMap<ReceiptId, Receipt>,
+    steps: usize,
+}
+
+impl Oracle {
+    /// An oracle for these limits, with every cell vacant.
+    pub fn new(limits: &BTreeMap<String, LimitSpec>) -> Oracle {
+        let limits = limits.iter().map(|(handle, spec)| (handle.clone(), limit(spec))).collect();
+        Oracle { limits, cells: HashMap::new(), receipts: BTreeMap::new(), steps: 0 }
+    }
+
+    /// Applies the next step and says what it must answer.
+    ///
+    /// # Panics
+    ///
+    /// When the step names a limit or a receipt that does not exist.
+    pub fn step(&mut self, step: &Step) -> Expected {
+        let index = self.steps;
+        self.steps += 1;
+        if step.checks.iter().any(|check| self.is_stale(check, step.at)) {
+            return Expected { stale: true, admitted: false, decisions: Vec::new() };
+        }
+        let terms = terms(&step.checks);
+        let sets = if step.independent {
+            terms.into_iter().map(|t| vec![t]).collect()
+        } else {
+            vec![terms]
+        };
+        let mut admitted = true;
+        let mut decisions = Vec::new();
+        for terms in sets {
+            let (set_admitted, set_decisions) = Set::new(self, index, step).decide(terms);
+            admitted &= set_admitted;
+            decisions.extend(set_decisions);
+        }
+        Expected { stale: false, admitted, decisions }
+    }
+
+    /// How many steps were applied; the index of the next one.
+    pub fn steps(&self) -> usize {
+        self.steps
+    }
+
+    /// Forgets the receipts of earlier steps, which no later step may name any more.
+    pub fn forget_receipts_before(&mut self, step: usize) {
+        self.receipts = self.receipts.split_off(&(step, 0));
+    }
+
+    /// Whether a receipt of that step and check can be named.
+    pub fn has_receipt(&self, step: usize, check: usize) -> bool {
+        self.receipts.contains_key(&(step, check))
+    }
+
+    fn limit(&self, handle: &str) -> &Limit {
+        self.limits.get(handle).unwrap_or_else(|| panic!("there is no limit {handle:?}"))
+    }
+
+    fn is_stale(&self, check: &CheckSpec, now: u64) -> bool {
+        let contains_now = check.period.is_some_and(|(start, end)| (start..end).contains(&now));
+        self.limit(&check.limit).needs_period && !contains_now
+    }
+}
+
+/// The indices of the checks of each term.
+fn terms(checks: &[CheckSpec]) -> Vec<Vec<usize>> {
+    let mut terms: Vec<Vec<usize>> = Vec::new();
+    for (index, check) in checks.iter().enumerate() {
+        match terms.last_mut() {
+            Some(term) if check.or => term.push(index),
+            _ => terms.push(vec![index]),
+        }
+    }
+    terms
+}
+
+fn limit(spec: &LimitSpec) -> Limit {
+    let rule: Box<dyn Rule> = match spec.algorithm {
+        AlgorithmSpec::TokenBucket(bucket) | AlgorithmSpec::LeakyBucket(bucket) => {
+            Box::new(Meter::bucket(&bucket))
+        }
+        AlgorithmSpec::Queue(bucket) => Box::new(Meter::queue(&bucket)),
+        AlgorithmSpec::FixedWindow { amount, debt, .. } => Box::new(FixedWindow { amount, debt }),
+        AlgorithmSpec::SlidingWindow { amount, period_us, slices, strict, debt } => {
+            Box::new(SlidingWindow::new(amount, period_us, slices, strict, debt))
+        }
+        AlgorithmSpec::SlidingLog { amount, period_us, debt } => {
+            Box::new(SlidingLog { amount, period: period_us, debt })
+        }
+        AlgorithmSpec::Concurrency { slots, lease_us } => {
+            Box::new(Concurrency { slots, lease: lease_us })
+        }
+        AlgorithmSpec::Cooldown { after, within_us, block_us, escalation } => {
+            Box::new(Cooldown { after, within: within_us, block: block_us, escalation })
+        }
+    };
+    let needs_period = matches!(spec.algorithm, AlgorithmSpec::FixedWindow { .. });
+    Limit { name: spec.name.clone(), rule, needs_period }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,214 @@
+//! One set of checks: looked at in order, then charged together or not at all.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::cell::{Cell, CellName, When};
+use super::receipt::{Receipt, ReceiptId};
+use super::rule::{Rule, Take, Verdict};
+use super::{Limit, Oracle};
+use crate::trace::{AskSpec, CheckSpec, ExpectedDecision, Gate, Reason, Step};
+
+/// A set while it is being decided: the world as it would be if the set is admitted.
+pub(super) struct Set<'a> {
+    oracle: &'a mut Oracle,
+    index: usize,
+    step: &'a Step,
+    /// Cells this set touched, with the effects of everything but takes.
+    cells: HashMap<CellName, Cell>,
+    /// Receipts this set made or settled.
+    receipts: BTreeMap<ReceiptId, Receipt>,
+    /// Units granted to chosen takes so far.
+    already: HashMap<CellName, u64>,
+    /// Chosen takes that are to be charged, by the index of their check.
+    chosen: Vec<(usize, u64)>,
+}
+
+impl<'a> Set<'a> {
+    pub(super) fn new(oracle: &'a mut Oracle, index: usize, step: &'a Step) -> Set<'a> {
+        Set {
+            oracle,
+            index,
+            step,
+            cells: HashMap::new(),
+            receipts: BTreeMap::new(),
+            already: HashMap::new(),
+            chosen: Vec::new(),
+        }
+    }
+
+    /// Decides these terms as one set.
+    pub(super) fn decide(
+        mut self,
+        terms: Vec<Vec<usize>>,
+    ) -> (bool, Vec<Option<ExpectedDecision>>) {
+        let mut admitted = true;
+        let mut asked = Vec::new();
+        for term in terms {
+            let step = self.step;
+            let has_enforce = term.iter().any(|&i| step.checks[i].gate == Gate::Enforce);
+            let mut admits = !has_enforce;
+            for check in term {
+                let enforces = step.checks[check].gate == Gate::Enforce;
+                if enforces && admits {
+                    // An earlier alternative was chosen.
+                    asked.push((check, None));
+                    continue;
+                }
+                let decision = self.ask(check);
+                admits |= enforces && decision.allowed;
+                asked.push((check, Some(decision)));
+            }
+            admitted &= admits;
+        }
+        if admitted {
+            self.commit();
+        }
+        let mut decisions = Vec::new();
+        for (check, decision) in asked {
+            let receipt = admitted && self.oracle.receipts.contains_key(&(self.index, check));
+            decisions.push(decision.map(|decision| ExpectedDecision { receipt, ..decision }));
+        }
+        (admitted, decisions)
+    }
+
+    /// Asks one check and stages what it does.
+    fn ask(&mut self, index: usize) -> ExpectedDecision {
+        let check = &self.step.checks[index];
+        let id = (self.index, index);
+        let when = When { now: self.step.at, period: check.period };
+        let Limit { name, rule, .. } = self.oracle.limits.get(&check.limit).expect("was looked up");
+        let rule = rule.as_ref();
+        let name = (name.clone(), check.key.clone());
+
+        // A wrong clock is corrected for good, whatever becomes of the set.
+        let kept = self.oracle.cells.entry(name.clone()).or_default();
+        rule.correct_clock(kept, when);
+        let cell = self.cells.entry(name.clone()).or_insert_with(|| kept.clone());
+        rule.correct_clock(cell, when);
+        let already = self.already.entry(name.clone()).or_default();
+
+        match check.ask {
+            AskSpec::Take { least, most, patience_us } => {
+                let take = Take { least, most, patience: patience_us };
+                match rule.take(cell, when, *already, &take) {
+                    Verdict::Allowed { granted, delay } => {
+                        if rule.charges_takes() {
+                            *already += granted;
+                            self.chosen.push((index, granted));
+                        }
+                        let decision = allowed(rule, cell, when, *already, granted);
+                        ExpectedDecision { delay_us: delay, ..decision }
+                    }
+                    Verdict::Refused { reason, retry_after } => {
+                        let decision = refused(rule, cell, when, *already, reason);
+                        ExpectedDecision { retry_after_us: retry_after, ..decision }
+                    }
+                }
+            }
+            AskSpec::Charge { units } => {
+                let (charged, filed) = rule.charge(cell, when, units, id);
+                if let Some(filed) = filed {
+                    let receipt = Receipt { cell: name, units: charged, filed, settled: false };
+                    self.receipts.insert(id, receipt);
+                }
+                allowed(rule, cell, when, *already, charged)
+            }
+            AskSpec::Settle { step, check: of, actual } => {
+                let id = (step, of);
+                let kept = self.oracle.receipts.get(&id);
+                let mut receipt = find(&self.receipts, kept, id, &name);
+                match rule.settle(cell, when, &receipt, actual) {
+                    Ok(standing) => {
+                        receipt.settled = true;
+                        self.receipts.insert(id, receipt);
+                        allowed(rule, cell, when, *already, standing)
+                    }
+                    Err(reason) => refused(rule, cell, when, *already, reason),
+                }
+            }
+            AskSpec::Renew { step, check: of } => {
+                let id = (step, of);
+                let receipt = find(&self.receipts, self.oracle.receipts.get(&id), id, &name);
+                match rule.renew(cell, when, &receipt) {
+                    Ok(units) => allowed(rule, cell, when, *already, units),
+                    Err(reason) => refused(rule, cell, when, *already, reason),
+                }
+            }
+            AskSpec::Reset => {
+                *cell = Cell::default();
+                allowed(rule, cell, when, *already, 0)
+            }
+        }
+    }
+
+    /// Makes everything staged real, then charges the chosen takes in order.
+    fn commit(&mut self) {
+        self.oracle.receipts.append(&mut self.receipts);
+        self.oracle.cells.extend(self.cells.drain());
+        for &(index, granted) in self.chosen.iter().filter(|(_, granted)| *granted > 0) {
+            let check: &CheckSpec = &self.step.checks[index];
+            let limit = self.oracle.limits.get(&check.limit).expect("was looked up");
+            let name = (limit.name.clone(), check.key.clone());
+            let cell = self.oracle.cells.get_mut(&name).expect("was asked");
+            let when = When { now: self.step.at, period: check.period };
+            let id = (self.index, index);
+            let filed = limit.rule.file(cell, when, granted, id);
+            let receipt = Receipt { cell: name, units: granted, filed, settled: false };
+            self.oracle.receipts.insert(id, receipt);
+        }
+    }
+}
+
+/// The receipt as this set sees it.
+fn find(
+    staged: &BTreeMap<ReceiptId, Receipt>,
+    kept: Option<&Receipt>,
+    id: ReceiptId,
+    cell: &CellName,
+) -> Receipt {
+    let receipt = staged.get(&id).or(kept);
+    let receipt = receipt.unwrap_or_else(|| panic!("{id:?} yielded no receipt")).clone();
+    assert_eq!(&receipt.cell, cell, "the receipt of {id:?} belongs to another cell");
+    receipt
+}
+
+/// A decision with the cell as it looks with `already` units more.
+fn looks(rule: &dyn Rule, cell: &Cell, when: When, already: u64) -> ExpectedDecision {
+    let mut after = cell.clone();
+    if already > 0 {
+        // The place that this leaves in the copy is never named, so any identity will do.
+        rule.file(&mut after, when, already, (usize::MAX, 0));
+    }
+    let view = rule.view(&after, when);
+    ExpectedDecision {
+        allowed: false,
+        granted: 0,
+        limit: rule.capacity(),
+        remaining: view.remaining,
+        retry_after_us: None,
+        reset_after_us: view.reset_after,
+        delay_us: 0,
+        reason: None,
+        receipt: false,
+    }
+}
+
+fn allowed(
+    rule: &dyn Rule,
+    cell: &Cell,
+    when: When,
+    already: u64,
+    granted: u64,
+) -> ExpectedDecision {
+    ExpectedDecision { allowed: true, granted, ..looks(rule, cell, when, already) }
+}
+
+fn refused(
+    rule: &dyn Rule,
+    cell: &Cell,
+    when: When,
+    already: u64,
+    reason: Reason,
+) -> ExpectedDecision {
+    ExpectedDecision { reason: Some(reason), ..looks(rule, cell, when, already) }
+}

@@ -1,0 +1,191 @@
+//! Random limits: small capacities so that edges are hit, and ratios that do not come out even.
+
+use std::collections::BTreeMap;
+
+use super::dice::Dice;
+use super::{DAY, HOUR, SECOND};
+use crate::trace::{AlgorithmSpec, BucketSpec, EscalationSpec, LimitSpec};
+
+/// Amount and period of buckets.
+const RATES: [(u64, u64); 16] = [
+    (7, 3 * SECOND),
+    (333_333, SECOND),
+    (1, DAY),
+    (10_000_000, SECOND),
+    (36, HOUR),
+    (1, 2 * SECOND),
+    (1000, 60 * SECOND),
+    (3, 7),
+    (1, 1),
+    (999_983, 1_000_003),
+    (5, 1000),
+    (100, SECOND),
+    (11, 13 * SECOND),
+    (1, 400),
+    (2, 3),
+    (6, 9 * SECOND),
+];
+
+/// Periods of everything else.
+const PERIODS: [u64; 10] =
+    [1, 7, 1000, 7919, 100_000, 999_983, SECOND, 3 * SECOND, 60 * SECOND, HOUR];
+
+/// One to four names, each with one or two definitions of the same algorithm.
+pub(super) fn limits(dice: &mut Dice) -> BTreeMap<String, LimitSpec> {
+    let mut limits = BTreeMap::new();
+    for name in ["red", "green", "blue", "grey"].iter().take(count(dice)) {
+        let kind = dice.below(9);
+        let first = algorithm(dice, kind);
+        let mut add = |handle: String, algorithm| {
+            limits.insert(handle, LimitSpec { name: (*name).to_owned(), algorithm });
+        };
+        if dice.one_in(3) {
+            add(format!("{name}_changed"), algorithm_like(dice, kind, &first));
+        }
+        add((*name).to_owned(), first);
+    }
+    limits
+}
+
+fn count(dice: &mut Dice) -> usize {
+    *dice.pick(&[1, 1, 1, 1, 2, 2, 3, 4])
+}
+
+/// Another quota for the same cells; half the time only one number differs.
+fn algorithm_like(dice: &mut Dice, kind: u64, first: &AlgorithmSpec) -> AlgorithmSpec {
+    let mut other = first.clone();
+    if dice.one_in(2) {
+        return algorithm(dice, kind);
+    }
+    let (halve, more) = (dice.one_in(2), dice.between(1, 3));
+    let change =
+        |number: &mut u64| *number = if halve { number.div_ceil(2) } else { *number + more };
+    match &mut other {
+        AlgorithmSpec::TokenBucket(spec)
+        | AlgorithmSpec::LeakyBucket(spec)
+        | AlgorithmSpec::Queue(spec) => {
+            change(if dice.one_in(2) { &mut spec.burst } else { &mut spec.amount });
+        }
+        AlgorithmSpec::FixedWindow { amount, .. } | AlgorithmSpec::SlidingWindow { amount, .. } => {
+            change(amount);
+        }
+        AlgorithmSpec::SlidingLog { amount, .. } => {
+            change(amount);
+            *amount = 1000.min(*amount);
+        }
+        AlgorithmSpec::Concurrency { slots, .. } => change(slots),
+        AlgorithmSpec::Cooldown { after, .. } => change(after),
+    }
+    other
+}
+
+fn algorithm(dice: &mut Dice, kind: u64) -> AlgorithmSpec {
+    match kind {
+        0 => AlgorithmSpec::TokenBucket(bucket(dice, 1)),
+        1 => AlgorithmSpec::LeakyBucket(bucket(dice, 1)),
+        2 => AlgorithmSpec::Queue(bucket(dice, 0)),
+        3 => {
+            let amount = capacity(dice);
+            let period_us = *dice.pick(&[1000, SECOND, 60 * SECOND, HOUR, DAY, 0]);
+            AlgorithmSpec::FixedWindow { amount, period_us, debt: dice.one_in(2) }
+        }
+        4 | 5 => sliding_window(dice),
+        6 => {
+            let amount = if dice.one_in(10) { 1000 } else { capacity(dice) };
+            let period_us = *dice.pick(&PERIODS);
+            AlgorithmSpec::SlidingLog { amount, period_us, debt: dice.one_in(2) }
+        }
+        7 => {
+            let (slots, lease_us) = (dice.between(1, 5), *dice.pick(&PERIODS[2..]));
+            AlgorithmSpec::Concurrency { slots, lease_us }
+        }
+        _ => cooldown(dice),
+    }
+}
+
+fn capacity(dice: &mut Dice) -> u64 {
+    if dice.one_in(8) { 1 } else { dice.between(1, 12) }
+}
+
+fn bucket(dice: &mut Dice, least: u64) -> BucketSpec {
+    let (amount, period_us) = if dice.one_in(3) {
+        (dice.between(1, 20), dice.between(1, 10 * SECOND))
+    } else {
+        *dice.pick(&RATES)
+    };
+    let burst = match dice.below(20) {
+        0 => least,
+        1 => amount,
+        2 => 1_000_000,
+        _ => dice.between(least, 12),
+    };
+    // A million at one a day would take longer than the clock goes.
+    let burst = if burst / amount > 1_000_000_000_000_000 / period_us { 12 } else { burst };
+    BucketSpec { amount, period_us, burst, debt: dice.one_in(2) }
+}
+
+fn sliding_window(dice: &mut Dice) -> AlgorithmSpec {
+    let slices = *dice.pick(&[1, 1, 2, 3, 7, 10, 60]);
+    let strict = dice.one_in(3);
+    let debt = dice.one_in(2);
+    let (amount, length) = if dice.one_in(12) {
+        // So many over so long that time is looked at in coarse ticks.
+        (*dice.pick(&[10_000_000, 123_456_789]), *dice.pick(&[HOUR, DAY]))
+    } else {
+        (capacity(dice), *dice.pick(&PERIODS))
+    };
+    AlgorithmSpec::SlidingWindow { amount, period_us: length * slices, slices, strict, debt }
+}
+
+fn cooldown(dice: &mut Dice) -> AlgorithmSpec {
+    let (within_us, block_us) = (*dice.pick(&PERIODS), *dice.pick(&PERIODS));
+    let escalation = dice.one_in(2).then(|| {
+        let (factor, times) = (dice.between(2, 4), dice.between(1, 40));
+        EscalationSpec { factor, max_us: block_us * times }
+    });
+    AlgorithmSpec::Cooldown { after: dice.between(1, 5), within_us, block_us, escalation }
+}
+
+impl AlgorithmSpec {
+    /// The capacity, as asks should aim at it.
+    pub(crate) fn nominal_capacity(&self) -> u64 {
+        match self {
+            AlgorithmSpec::TokenBucket(spec) | AlgorithmSpec::LeakyBucket(spec) => spec.burst,
+            AlgorithmSpec::Queue(spec) => spec.burst + 1,
+            AlgorithmSpec::FixedWindow { amount, .. }
+            | AlgorithmSpec::SlidingWindow { amount, .. }
+            | AlgorithmSpec::SlidingLog { amount, .. } => *amount,
+            AlgorithmSpec::Concurrency { slots, .. } => *slots,
+            AlgorithmSpec::Cooldown { after, .. } => *after,
+        }
+    }
+
+    /// About how long it takes until something happens.
+    pub(crate) fn nominal_period(&self) -> u64 {
+        match self {
+            AlgorithmSpec::TokenBucket(spec)
+            | AlgorithmSpec::LeakyBucket(spec)
+            | AlgorithmSpec::Queue(spec) => spec.period_us / spec.amount + 1,
+            AlgorithmSpec::FixedWindow { period_us: 0, .. } => 30 * DAY,
+            AlgorithmSpec::FixedWindow { period_us, .. }
+            | AlgorithmSpec::SlidingLog { period_us, .. } => *period_us,
+            AlgorithmSpec::SlidingWindow { period_us, slices, .. } => period_us / slices,
+            AlgorithmSpec::Concurrency { lease_us, .. } => *lease_us,
+            AlgorithmSpec::Cooldown { within_us, .. } => *within_us,
+        }
+    }
+
+    /// The period that contains this time, for a fixed window.
+    ///
+    /// Irregular periods take turns of 31 and 28 days.
+    pub(crate) fn period_of(&self, now: u64) -> Option<(u64, u64)> {
+        let AlgorithmSpec::FixedWindow { period_us, .. } = self else { return None };
+        if *period_us > 0 {
+            let start = now - now % period_us;
+            return Some((start, start + period_us));
+        }
+        let start = now - now % (59 * DAY);
+        let middle = start + 31 * DAY;
+        Some(if now < middle { (start, middle) } else { (middle, start + 59 * DAY) })
+    }
+}
