@@ -3,7 +3,7 @@
 use crate::ask::{Ask, Id};
 use crate::cost::Cost;
 use crate::limit::Limit;
-use crate::time::{Period, Span};
+use crate::time::{Period, Span, Time};
 
 /// One question: this limit, this key, this cost.
 ///
@@ -101,6 +101,11 @@ impl<'a> Check<'a> {
     /// The calendar window handed in.
     pub const fn period(&self) -> Option<Period> {
         self.period
+    }
+
+    /// Whether the calendar window it was handed is not the one that `now` falls into.
+    pub(crate) fn is_stale(&self, now: Time) -> bool {
+        self.limit.calendar().is_some() && self.period.is_none_or(|period| !period.contains(now))
     }
 
     /// The receipt whose settlement has to be remembered, so that it counts once even if it

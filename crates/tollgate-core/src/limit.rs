@@ -15,7 +15,8 @@ use crate::algorithm::queue::Queue;
 use crate::algorithm::sliding_log::SlidingLog;
 use crate::algorithm::sliding_window::SlidingWindow;
 use crate::algorithm::{Algorithm, Scene};
-use crate::ask::Receipt;
+use crate::ask::{Receipt, Take};
+use crate::decision::Decision;
 use crate::moment::{Moment, Pace};
 use crate::quota::{Per, Quota};
 use crate::state::State;
@@ -60,6 +61,22 @@ enum Kind {
     SlidingLog(SlidingLog),
     Concurrency(Concurrency),
     Cooldown(Cooldown),
+}
+
+/// Does the same with whichever algorithm it is. Spelled out per algorithm, the compiler can
+/// see through the calls that every request makes; through a trait object it could not.
+macro_rules! each {
+    ($kind:expr, $algorithm:ident => $do:expr) => {
+        match $kind {
+            Kind::TokenBucket($algorithm) | Kind::LeakyBucket($algorithm) => $do,
+            Kind::Queue($algorithm) => $do,
+            Kind::FixedWindow($algorithm) => $do,
+            Kind::SlidingWindow($algorithm) => $do,
+            Kind::SlidingLog($algorithm) => $do,
+            Kind::Concurrency($algorithm) => $do,
+            Kind::Cooldown($algorithm) => $do,
+        }
+    };
 }
 
 /// How a sliding window counts: in how many slices, and what becomes of the oldest.
@@ -335,15 +352,22 @@ impl Limit {
     }
 
     pub(crate) fn each(&self) -> &dyn Algorithm {
-        match &self.kind {
-            Kind::TokenBucket(bucket) | Kind::LeakyBucket(bucket) => bucket,
-            Kind::Queue(queue) => queue,
-            Kind::FixedWindow(window) => window,
-            Kind::SlidingWindow(window) => window,
-            Kind::SlidingLog(log) => log,
-            Kind::Concurrency(concurrency) => concurrency,
-            Kind::Cooldown(cooldown) => cooldown,
-        }
+        each!(&self.kind, algorithm => algorithm)
+    }
+
+    #[inline]
+    pub(crate) fn mend(&self, state: &mut State, scene: &Scene) {
+        each!(&self.kind, algorithm => algorithm.mend(state, scene));
+    }
+
+    #[inline]
+    pub(crate) fn judge(&self, state: &State, scene: &Scene, take: Take, already: u64) -> Decision {
+        each!(&self.kind, algorithm => algorithm.judge(state, scene, take, already))
+    }
+
+    #[inline]
+    pub(crate) fn charge(&self, state: &mut State, scene: &Scene, units: u64) -> Option<Receipt> {
+        each!(&self.kind, algorithm => algorithm.charge(state, scene, units))
     }
 
     /// Extends a hold; `None` if it is gone, or if this limit knows no holds.

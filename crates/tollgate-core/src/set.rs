@@ -63,34 +63,12 @@ pub fn decide(
     cells: &mut [State],
     decisions: &mut [Option<Decision>],
 ) -> Ruling {
-    let checks = set.checks;
-    for check in checks {
-        let outside = || check.period().is_none_or(|period| !period.contains(now));
-        if check.limit().calendar().is_some() && outside() {
-            decisions.fill(None);
-            return Ruling::Stale;
-        }
+    if set.checks.iter().any(|check| check.is_stale(now)) {
+        decisions.fill(None);
+        return Ruling::Stale;
     }
     let mut desk = Desk { set, now, places, cells, decisions };
-    if !set.independent {
-        return desk.decide(0..checks.len());
-    }
-    let mut ruling = Ruling::Admitted;
-    let mut rest = 0..checks.len();
-    while !rest.is_empty() {
-        let term = first_term(checks, rest.clone());
-        rest.start = term.end;
-        if desk.decide(term) == Ruling::Refused {
-            ruling = Ruling::Refused;
-        }
-    }
-    ruling
-}
-
-/// The check at the beginning of `range`, with the alternatives that follow it.
-fn first_term(checks: &[Check<'_>], range: Range<usize>) -> Range<usize> {
-    let next = (range.start + 1..range.end).find(|index| !checks[*index].is_alternative());
-    range.start..next.unwrap_or(range.end)
+    if set.independent { desk.decide_each() } else { desk.decide(0..set.checks.len()) }
 }
 
 /// Everything one set is decided on.
@@ -105,23 +83,65 @@ struct Desk<'d> {
 /// Cells as they were, to be put back if the set is refused; the oldest first.
 type Undo = Vec<(usize, State)>;
 
+/// What is known of a term while its checks are asked.
+#[derive(Clone, Copy, Default)]
+struct Term {
+    /// One of its checks may block.
+    enforced: bool,
+    /// One of those has admitted.
+    met: bool,
+}
+
+impl Term {
+    fn admits(self) -> bool {
+        self.met || !self.enforced
+    }
+}
+
 impl Desk<'_> {
     fn scene(&self, index: usize) -> Scene {
         let period = self.set.checks[index].period();
         Scene { now: self.now, period, id: self.set.id.of_check(index) }
     }
 
+    /// Decides each term alone.
+    fn decide_each(&mut self) -> Ruling {
+        let checks = self.set.checks;
+        let mut ruling = Ruling::Admitted;
+        let mut start = 0;
+        while start < checks.len() {
+            let next = (start + 1..checks.len()).find(|index| !checks[*index].is_alternative());
+            let end = next.unwrap_or(checks.len());
+            if self.decide(start..end) == Ruling::Refused {
+                ruling = Ruling::Refused;
+            }
+            start = end;
+        }
+        ruling
+    }
+
     /// Decides the terms in `range`, all or nothing.
     fn decide(&mut self, range: Range<usize>) -> Ruling {
         let mut undo = Undo::new();
         let mut admitted = true;
-        let mut rest = range.clone();
-        while !rest.is_empty() {
-            let term = first_term(self.set.checks, rest.clone());
-            rest.start = term.end;
-            admitted &= self.ask_term(range.start, term, &mut undo);
+        let mut term = Term::default();
+        for index in range.clone() {
+            let check = &self.set.checks[index];
+            if !check.is_alternative() {
+                admitted &= term.admits();
+                term = Term::default();
+            }
+            let enforce = check.gate() == Gate::Enforce;
+            if enforce && term.met {
+                self.decisions[index] = None;
+                continue;
+            }
+            let decision = self.ask(range.start, index, &mut undo);
+            term.enforced |= enforce;
+            term.met |= enforce && decision.is_allowed();
+            self.decisions[index] = Some(decision);
         }
-        if admitted {
+        if admitted && term.admits() {
             range.for_each(|index| self.commit(index));
             return Ruling::Admitted;
         }
@@ -134,52 +154,44 @@ impl Desk<'_> {
         Ruling::Refused
     }
 
-    /// Asks the checks of a term until one that is enforced admits; whether the term does.
-    fn ask_term(&mut self, first: usize, term: Range<usize>, undo: &mut Undo) -> bool {
-        let mut enforced = false;
-        let mut admitted = false;
-        for index in term {
-            let enforce = self.set.checks[index].gate() == Gate::Enforce;
-            enforced |= enforce;
-            if enforce && admitted {
-                self.decisions[index] = None;
-                continue;
-            }
-            let decision = self.ask(first, index, undo);
-            admitted |= enforce && decision.is_allowed();
-            self.decisions[index] = Some(decision);
-        }
-        admitted || !enforced
-    }
-
+    #[inline]
     fn ask(&mut self, first: usize, index: usize, undo: &mut Undo) -> Decision {
         let check = &self.set.checks[index];
         let cell = self.places[index].cell;
         let scene = self.scene(index);
         // Mended for good, whatever becomes of the set.
-        check.limit().each().mend(&mut self.cells[cell], &scene);
+        check.limit().mend(&mut self.cells[cell], &scene);
         for (_, kept) in undo.iter_mut().filter(|(kept, _)| *kept == cell) {
-            check.limit().each().mend(kept, &scene);
+            check.limit().mend(kept, &scene);
         }
         let staged = self.staged(first, index);
         match check.asks() {
-            Ask::Take(take) => check.limit().each().judge(&self.cells[cell], &scene, take, staged),
-            // What never refuses is done at once, so that later checks see it.
+            Ask::Take(take) => check.limit().judge(&self.cells[cell], &scene, take, staged),
+            ask => self.act(index, staged, ask, undo),
+        }
+    }
+
+    /// Does at once what is not asked for, so that later checks see it.
+    fn act(&mut self, index: usize, staged: u64, ask: Ask, undo: &mut Undo) -> Decision {
+        let limit = self.set.checks[index].limit();
+        let cell = self.places[index].cell;
+        let scene = self.scene(index);
+        match ask {
+            Ask::Take(take) => limit.judge(&self.cells[cell], &scene, take, staged),
             Ask::Charge(cost) => {
                 self.keep(cell, undo);
-                let algorithm = check.limit().each();
+                let algorithm = limit.each();
                 let state = &mut self.cells[cell];
                 let units = algorithm.chargeable(state, &scene, cost.units());
                 let receipt = if units > 0 { algorithm.charge(state, &scene, units) } else { None };
-                let decision = self.standing(index, staged, units);
-                Decision { receipt, ..decision }
+                Decision { receipt, ..self.standing(index, staged, units) }
             }
             Ask::Settle { receipt, actual } => {
                 self.settle(index, staged, &receipt, actual.units(), undo)
             }
             Ask::Renew(receipt) => {
                 self.keep(cell, undo);
-                match check.limit().renew(&mut self.cells[cell], &scene, &receipt) {
+                match limit.renew(&mut self.cells[cell], &scene, &receipt) {
                     Some(units) => self.standing(index, staged, units),
                     None => self.refused(index, staged, Refusal::Lost),
                 }
@@ -243,17 +255,17 @@ impl Desk<'_> {
     }
 
     /// Writes what a chosen take was granted.
+    #[inline]
     fn commit(&mut self, index: usize) {
-        let Some(granted) = self.chosen(index).map(|decision| decision.granted) else { return };
-        let limit = self.set.checks[index].limit();
-        if granted == 0 || !limit.uses_up() {
+        let check = &self.set.checks[index];
+        let (Ask::Take(_), Some(decision)) = (check.asks(), &mut self.decisions[index]) else {
             return;
-        }
-        let scene = self.scene(index);
-        let receipt =
-            limit.each().charge(&mut self.cells[self.places[index].cell], &scene, granted);
-        if let Some(decision) = &mut self.decisions[index] {
-            decision.receipt = receipt;
+        };
+        if decision.is_allowed() && decision.granted > 0 && check.limit().uses_up() {
+            let scene =
+                Scene { now: self.now, period: check.period(), id: self.set.id.of_check(index) };
+            let state = &mut self.cells[self.places[index].cell];
+            decision.receipt = check.limit().charge(state, &scene, decision.granted);
         }
     }
 
@@ -261,7 +273,7 @@ impl Desk<'_> {
     fn standing(&self, index: usize, staged: u64, granted: u64) -> Decision {
         let check = &self.set.checks[index];
         let state = &self.cells[self.places[index].cell];
-        let peek = check.limit().each().judge(state, &self.scene(index), Take::PEEK, staged);
+        let peek = check.limit().judge(state, &self.scene(index), Take::PEEK, staged);
         Decision { answer: Answer::Allowed { delay: Span::ZERO }, granted, ..peek }
     }
 

@@ -37,6 +37,8 @@ pub(crate) struct Bucket {
     full: Moment,
     /// How far charges without asking may go: `full`, or twice that where debt is allowed.
     deepest: Moment,
+    /// No clock of ours makes state that lies further ahead than this.
+    horizon: Moment,
 }
 
 impl Bucket {
@@ -44,7 +46,8 @@ impl Bucket {
     pub(crate) fn new(pace: Pace, capacity: u64, debt: bool) -> Self {
         let full = pace.lasting(capacity);
         let deepest = if debt { pace.add(full, full) } else { full };
-        Self { pace, capacity, full, deepest }
+        let horizon = pace.add(deepest, Moment::lasting(Span::CLOCK_SLACK));
+        Self { pace, capacity, full, deepest, horizon }
     }
 
     pub(crate) fn with_debt(&self, debt: bool) -> Self {
@@ -110,12 +113,15 @@ impl Algorithm for Bucket {
         self.capacity
     }
 
+    #[inline]
     fn mend(&self, state: &mut State, scene: &Scene) {
         match state {
             State::Vacant => {}
-            State::Bucket { .. } => {
-                let horizon = self.pace.add(self.deepest, Moment::lasting(Span::CLOCK_SLACK));
-                if self.used(state, scene.now) > horizon {
+            State::Bucket { full_at, .. } => {
+                // Whole microseconds tell almost always.
+                if full_at.micros >= scene.now.as_micros() + self.horizon.micros
+                    && self.used(state, scene.now) > self.horizon
+                {
                     self.write(state, scene.now, self.full);
                 }
             }
@@ -125,6 +131,7 @@ impl Algorithm for Bucket {
         }
     }
 
+    #[inline]
     fn judge(&self, state: &State, scene: &Scene, take: Take, already: u64) -> Decision {
         let used = self.used(state, scene.now);
         let asked = take.least.saturating_add(already);
@@ -154,6 +161,7 @@ impl Algorithm for Bucket {
         self.pace.units_in(room).min(units)
     }
 
+    #[inline]
     fn charge(&self, state: &mut State, scene: &Scene, units: u64) -> Option<Receipt> {
         let level = self.level(self.used(state, scene.now), units);
         let until = self.write(state, scene.now, level);

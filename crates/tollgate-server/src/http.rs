@@ -1,0 +1,109 @@
+//! HTTP: finds the endpoint, and is the one place where problems become responses.
+
+mod body;
+mod headers;
+mod index;
+mod problem;
+mod route;
+mod throttle;
+mod verdict;
+
+use std::any::Any;
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::task::Poll;
+
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::{Request, Response};
+use tollgate::Limiter;
+use tracing::error;
+
+pub(crate) use self::route::Route;
+
+use self::problem::Problem;
+use crate::counted::Counted;
+use crate::metrics::{self, Metrics};
+
+const TEXT: &str = "text/plain; charset=utf-8";
+
+/// A response whose body is at hand.
+type Answer = Response<Full<Bytes>>;
+
+/// The endpoints and what they share.
+#[derive(Debug)]
+pub(crate) struct Http<S> {
+    limiter: Limiter<S>,
+    metrics: Metrics,
+}
+
+impl<S: Counted> Http<S> {
+    pub(crate) fn new(limiter: Limiter<S>) -> Self {
+        Self { limiter, metrics: Metrics::new() }
+    }
+
+    pub(crate) fn metrics(&self) -> &Metrics {
+        &self.metrics
+    }
+
+    /// Answers a request, whatever it is.
+    pub(crate) async fn answer(&self, request: Request<Incoming>) -> Answer {
+        let route = Route::at(request.uri().path());
+        let answer = unless_it_panics(self.handle(route, request)).await;
+        let answer = answer.unwrap_or_else(Problem::into_answer);
+        self.metrics.answered(route, answer.status());
+        answer
+    }
+
+    async fn handle(
+        &self,
+        route: Option<Route>,
+        request: Request<Incoming>,
+    ) -> Result<Answer, Problem> {
+        let Some(route) = route else { return Err(Problem::not_found(request.uri().path())) };
+        if !route.takes(request.method()) {
+            return Err(Problem::wrong_method(request.method(), route));
+        }
+        match route {
+            Route::Index => Ok(plain(TEXT, index::text(request.headers()))),
+            Route::Health => Ok(plain(TEXT, "ok\n")),
+            Route::Metrics => match self.metrics.encode(self.limiter.store().counters()) {
+                Ok(text) => Ok(plain(metrics::CONTENT_TYPE, text)),
+                Err(_) => Err(Problem::internal("cannot write the metrics as text")),
+            },
+            Route::Throttle => throttle::answer(&self.limiter, &self.metrics, request).await,
+        }
+    }
+}
+
+fn plain(content_type: &'static str, text: impl Into<Bytes>) -> Answer {
+    let mut answer = Response::new(Full::new(text.into()));
+    answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    answer
+}
+
+/// A panic is our mistake, not the caller's: it is told so, and the connection goes on.
+async fn unless_it_panics(
+    answering: impl Future<Output = Result<Answer, Problem>>,
+) -> Result<Answer, Problem> {
+    let mut answering = pin!(answering);
+    poll_fn(|context| {
+        // Nothing of the future is looked at again after a panic.
+        match catch_unwind(AssertUnwindSafe(|| answering.as_mut().poll(context))) {
+            Ok(poll) => poll,
+            Err(panic) => {
+                error!(message = message(panic.as_ref()), "a request's handler panicked");
+                let detail = "the request ran into a mistake of the server; it has been logged";
+                Poll::Ready(Err(Problem::internal(detail)))
+            }
+        }
+    })
+    .await
+}
+
+fn message(panic: &(dyn Any + Send)) -> &str {
+    let owned = panic.downcast_ref::<String>().map(String::as_str);
+    owned.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no message")
+}

@@ -1,0 +1,50 @@
+//! Reads the body of a request: all of it, in time, and not too much.
+
+use std::time::Duration;
+
+use http_body_util::{BodyExt, LengthLimitError, Limited};
+use hyper::Request;
+use hyper::body::{Body, Bytes, Incoming};
+use hyper::header::EXPECT;
+use tokio::time::timeout;
+
+use super::problem::Problem;
+
+/// The longest body.
+const LONGEST: usize = 64 * 1_024;
+/// How much of a body that is too long is read and thrown away. Closing a connection with
+/// bytes unread resets it, and the answer may be lost with it.
+const THROWN_AWAY: usize = 1_024 * 1_024;
+/// How long a body may take to arrive.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The whole body of a request.
+pub(super) async fn read(request: Request<Incoming>) -> Result<Bytes, Problem> {
+    // Who asks before sending is told before sending; there is nothing to throw away.
+    let asks_first = request.headers().contains_key(EXPECT);
+    let mut body = request.into_body();
+    let declared = body.size_hint().lower();
+    if declared <= LONGEST as u64 {
+        match timeout(PATIENCE, Limited::new(&mut body, LONGEST).collect()).await {
+            Ok(Ok(collected)) => return Ok(collected.to_bytes()),
+            Ok(Err(error)) if error.is::<LengthLimitError>() => {}
+            Ok(Err(_)) => return Err(Problem::broken_body()),
+            Err(_) => return Err(Problem::late_body(PATIENCE.as_secs())),
+        }
+    } else if asks_first {
+        return Err(Problem::long_body(LONGEST));
+    }
+    // Too long, however this ends.
+    let _ = timeout(PATIENCE, throw_away(body)).await;
+    Err(Problem::long_body(LONGEST))
+}
+
+async fn throw_away(mut body: Incoming) {
+    let mut left = THROWN_AWAY;
+    while let Some(Ok(frame)) = body.frame().await {
+        left = left.saturating_sub(frame.data_ref().map_or(0, Bytes::len));
+        if left == 0 {
+            return;
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! The front page: what this is, and the line to try it with.
+
+use hyper::HeaderMap;
+use hyper::header::HOST;
+
+/// The front page. Its example asks the server under the name the reader asked it by.
+pub(super) fn text(headers: &HeaderMap) -> String {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok());
+    let host = host.filter(|host| is_plain(host)).unwrap_or("127.0.0.1:7070");
+    format!(
+        "tollgate {version}: a rate limiter
+
+  POST /v1/throttle   may this key go ahead under this quota? 200: yes, 429: no
+  GET  /healthz       ok
+  GET  /metrics       OpenMetrics
+
+try:  curl -i http://{host}/v1/throttle -d '{{\"key\":\"user:42\",\"quota\":\"5/min\"}}'
+      (the sixth within a minute is refused)
+",
+        version = env!("CARGO_PKG_VERSION"),
+    )
+}
+
+/// Whether a name is nothing but an address: the line is made to be pasted into a shell.
+fn is_plain(host: &str) -> bool {
+    !host.is_empty() && host.bytes().all(|b| b.is_ascii_alphanumeric() || b".:-[]".contains(&b))
+}

@@ -1,0 +1,94 @@
+//! What was found where a value has to stand, whatever it is.
+//!
+//! A typed reader stops at the first value of another type; this one takes them all, so that
+//! every mistake of a body can be told at once.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+
+/// A JSON value. Lists and objects are read past: no field is one.
+#[derive(Debug, PartialEq)]
+pub(super) enum Found<'a> {
+    Null,
+    Bool(bool),
+    Whole(u64),
+    Negative(i64),
+    /// A number with a fraction or an exponent, or beyond 64 bits.
+    Number(f64),
+    Text(Cow<'a, str>),
+    List,
+    Object,
+}
+
+/// As it reads behind "found".
+impl fmt::Display for Found<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Null => f.write_str("null"),
+            Self::Bool(value) => write!(f, "the boolean {value}"),
+            Self::Whole(number) => write!(f, "the number {number}"),
+            Self::Negative(number) => write!(f, "the number {number}"),
+            Self::Number(number) => write!(f, "the number {number:?}"),
+            Self::Text(_) => f.write_str("a string"),
+            Self::List => f.write_str("a list"),
+            Self::Object => f.write_str("an object"),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Found<'de> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_any(Reader)
+    }
+}
+
+struct Reader;
+
+impl<'de> Visitor<'de> for Reader {
+    type Value = Found<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Found<'de>, E> {
+        Ok(Found::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Found<'de>, E> {
+        Ok(Found::Bool(value))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Found<'de>, E> {
+        Ok(Found::Whole(number))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Found<'de>, E> {
+        Ok(u64::try_from(number).map_or(Found::Negative(number), Found::Whole))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Found<'de>, E> {
+        Ok(Found::Number(number))
+    }
+
+    fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Found<'de>, E> {
+        Ok(Found::Text(Cow::Borrowed(text)))
+    }
+
+    /// A text with escapes in it does not stand in the body as it is.
+    fn visit_str<E>(self, text: &str) -> Result<Found<'de>, E> {
+        Ok(Found::Text(Cow::Owned(text.to_owned())))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Found<'de>, A::Error> {
+        while list.next_element::<IgnoredAny>()?.is_some() {}
+        Ok(Found::List)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Found<'de>, A::Error> {
+        while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
+        Ok(Found::Object)
+    }
+}

@@ -1,0 +1,68 @@
+//! What the query of a throttle request may say: the status to be refused with.
+
+use hyper::StatusCode;
+
+use crate::http::problem::Mistake;
+
+const DENY_STATUS: &str = "deny_status";
+
+/// The status to refuse with, where the query says one.
+///
+/// Other parameters are mistakes: a misspelt one would leave the status as it is, unnoticed.
+pub(super) fn deny_status(query: Option<&str>) -> Result<Option<StatusCode>, Mistake> {
+    let mut found = None;
+    for parameter in query.unwrap_or_default().split('&').filter(|one| !one.is_empty()) {
+        let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+        if name != DENY_STATUS {
+            let detail =
+                format!("the query has no such parameter; the only one is `{DENY_STATUS}`");
+            return Err(Mistake::new(shortened(name), detail));
+        }
+        let status = status(value).ok_or_else(|| {
+            let detail = format!("found `{}`; use a status from 200 to 599", shortened(value));
+            Mistake::new(DENY_STATUS, detail)
+        })?;
+        if found.replace(status).is_some() {
+            let detail = "the query gives it more than once; give it once";
+            return Err(Mistake::new(DENY_STATUS, detail));
+        }
+    }
+    Ok(found)
+}
+
+fn status(value: &str) -> Option<StatusCode> {
+    let three_digits = value.len() == 3 && value.bytes().all(|digit| digit.is_ascii_digit());
+    let number = value.parse().ok().filter(|number| (200..=599).contains(number));
+    number.filter(|_| three_digits).and_then(|number| StatusCode::from_u16(number).ok())
+}
+
+fn shortened(value: &str) -> String {
+    value.chars().take(60).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_is_three_digits_from_200_to_599() {
+        assert_eq!(deny_status(None), Ok(None));
+        assert_eq!(deny_status(Some("")), Ok(None));
+        assert_eq!(deny_status(Some("deny_status=200")), Ok(Some(StatusCode::OK)));
+        let teapot = Ok(Some(StatusCode::IM_A_TEAPOT));
+        assert_eq!(deny_status(Some("&deny_status=418&")), teapot);
+        for wrong in ["", "=", "=199", "=600", "=+20", "=0200", "=abc", "=2e2", "=99999"] {
+            let mistake = deny_status(Some(&format!("deny_status{wrong}"))).unwrap_err();
+            assert_eq!(mistake.field, DENY_STATUS);
+            assert!(mistake.detail.ends_with("use a status from 200 to 599"), "{mistake:?}");
+        }
+    }
+
+    #[test]
+    fn a_parameter_twice_or_unknown_is_a_mistake() {
+        let twice = deny_status(Some("deny_status=403&deny_status=503")).unwrap_err();
+        assert_eq!(twice.detail, "the query gives it more than once; give it once");
+        let unknown = deny_status(Some("deny_staus=403")).unwrap_err();
+        assert_eq!(unknown.field, "deny_staus");
+    }
+}

@@ -1,0 +1,119 @@
+//! What the server counts about itself, and the text it is scraped as.
+//!
+//! Labels come from fixed sets, never from a request, so the number of series is fixed too.
+//! Every series is looked up once, at the start; counting is one atomic addition.
+
+use std::array;
+use std::fmt;
+
+use hyper::StatusCode;
+use prometheus_client::encoding::text;
+use prometheus_client::metrics::counter::Counter;
+use prometheus_client::metrics::family::Family;
+use prometheus_client::metrics::gauge::Gauge;
+use prometheus_client::metrics::info::Info;
+use prometheus_client::registry::Registry;
+use tollgate::Verdict;
+
+use crate::algorithm::Algorithm;
+use crate::http::Route;
+
+/// The content type of [`Metrics::encode`].
+pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+const OUTCOMES: [&str; 3] = ["allowed", "delayed", "refused"];
+/// Informational statuses are hyper's own and never answered by a handler.
+const CLASSES: [&str; 4] = ["2xx", "3xx", "4xx", "5xx"];
+const PATHS: usize = Route::ALL.len() + 1;
+
+/// What the server counts about itself.
+#[derive(Debug)]
+pub(crate) struct Metrics {
+    registry: Registry,
+    /// By algorithm and outcome.
+    throttled: [[Counter; OUTCOMES.len()]; Algorithm::ALL.len()],
+    /// By path and class of status; the last path is "other".
+    requests: [[Counter; CLASSES.len()]; PATHS],
+    connections: Gauge,
+    counters: Gauge,
+}
+
+impl Metrics {
+    pub(crate) fn new() -> Self {
+        let decisions = Family::<[(&str, &str); 3], Counter>::default();
+        let requests = Family::<[(&str, &str); 2], Counter>::default();
+        let throttled = Algorithm::ALL.map(|algorithm| {
+            OUTCOMES.map(|outcome| {
+                decisions.get_or_create_owned(&[
+                    ("rule", "throttle"),
+                    ("algorithm", algorithm.as_str()),
+                    ("outcome", outcome),
+                ])
+            })
+        });
+        let by_path = array::from_fn(|path| {
+            let path = Route::ALL.get(path).map_or("other", |route| route.path());
+            CLASSES.map(|class| requests.get_or_create_owned(&[("path", path), ("status", class)]))
+        });
+        let (connections, counters) = (Gauge::default(), Gauge::default());
+
+        let mut registry = Registry::with_prefix("tollgate");
+        registry.register(
+            "build",
+            "The version that is running",
+            Info::new([("version", env!("CARGO_PKG_VERSION"))]),
+        );
+        registry.register("decisions", "Decisions by rule, algorithm and outcome", decisions);
+        registry.register("http_requests", "HTTP requests answered", requests);
+        registry.register("http_connections", "HTTP connections open now", connections.clone());
+        registry.register(
+            "store_counters",
+            "Counters kept in the store, recovered ones included until they are swept",
+            counters.clone(),
+        );
+        Self { registry, throttled, requests: by_path, connections, counters }
+    }
+
+    /// Counts a decision for a quota that came with its request.
+    pub(crate) fn throttled(&self, algorithm: Algorithm, verdict: &Verdict) {
+        let outcome = match verdict.is_allowed() {
+            true if verdict.delay().is_zero() => 0,
+            true => 1,
+            false => 2,
+        };
+        self.throttled[algorithm as usize][outcome].inc();
+    }
+
+    /// Counts an answered request; `None` stands for every path that does not exist.
+    pub(crate) fn answered(&self, route: Option<Route>, status: StatusCode) {
+        let path = route.map_or(PATHS - 1, |route| route as usize);
+        let class = usize::from(status.as_u16() / 100).saturating_sub(2).min(CLASSES.len() - 1);
+        self.requests[path][class].inc();
+    }
+
+    /// Counts a connection as open until what is returned is dropped.
+    pub(crate) fn connected(&self) -> Connected {
+        self.connections.inc();
+        Connected { connections: self.connections.clone() }
+    }
+
+    /// Everything counted, as `OpenMetrics` text; `counters` is the size of the store now.
+    pub(crate) fn encode(&self, counters: usize) -> Result<String, fmt::Error> {
+        self.counters.set(i64::try_from(counters).unwrap_or(i64::MAX));
+        let mut out = String::with_capacity(8 * 1_024);
+        text::encode(&mut out, &self.registry)?;
+        Ok(out)
+    }
+}
+
+/// An open connection.
+#[derive(Debug)]
+pub(crate) struct Connected {
+    connections: Gauge,
+}
+
+impl Drop for Connected {
+    fn drop(&mut self) {
+        self.connections.dec();
+    }
+}

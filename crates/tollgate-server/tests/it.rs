@@ -1,0 +1,20 @@
+//! The server over real connections, under a clock that is moved by hand.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test fails by panicking, in its helpers too"
+)]
+
+mod it {
+    mod bad_bodies;
+    mod client;
+    mod connections;
+    mod counters;
+    mod gate;
+    mod metrics;
+    mod pages;
+    mod random_bodies;
+    mod shutdown;
+    mod throttle;
+}

@@ -1,0 +1,186 @@
+//! What a connection may do: take turns, take its time, send too much.
+
+use std::future::Future;
+use std::time::Duration;
+
+use tollgate::{Applied, Check, CheckError, Decision, Limiter, ManualClock, Set, Store};
+use tollgate_server::{Counted, Server};
+
+use super::client::posted;
+use super::gate::Gate;
+
+const ASK: &str = r#"{"key":"k","quota":"9/min"}"#;
+
+#[tokio::test]
+async fn two_requests_sent_at_once_are_answered_in_turn() {
+    let gate = Gate::open().await;
+    let mut client = gate.client().await;
+    client.send([posted("/v1/throttle", ASK), posted("/v1/throttle", ASK)].concat()).await;
+    assert_eq!(client.reply().await.json()["remaining"], 8);
+    assert_eq!(client.reply().await.json()["remaining"], 7);
+    assert_eq!(client.throttle(ASK).await.json()["remaining"], 6, "the connection is kept");
+}
+
+#[tokio::test]
+async fn who_sends_no_more_still_gets_its_answer() {
+    let gate = Gate::open().await;
+    let mut client = gate.client().await;
+    client.send(posted("/v1/throttle", ASK)).await;
+    client.finish().await;
+    assert_eq!(client.reply().await.status, 200);
+    assert!(client.try_reply().await.is_none());
+}
+
+#[tokio::test]
+async fn the_content_type_does_not_matter() {
+    let gate = Gate::open().await;
+    let mut client = gate.client().await;
+    for kind in ["application/x-www-form-urlencoded", "text/plain", "image/png", "?"] {
+        let length = ASK.len();
+        client
+            .send(format!(
+                "POST /v1/throttle HTTP/1.1\r\nHost: t\r\nContent-Type: {kind}\r\n\
+                 Content-Length: {length}\r\n\r\n{ASK}"
+            ))
+            .await;
+        assert_eq!(client.reply().await.status, 200, "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn a_body_in_chunks_is_read_like_any_other() {
+    let gate = Gate::open().await;
+    let mut client = gate.client().await;
+    let chunks = "8\r\n{\"key\":\"\r\n13\r\nk\",\"quota\":\"9/min\"}\r\n0\r\n\r\n";
+    let head = "POST /v1/throttle HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n";
+    client.send(format!("{head}{chunks}")).await;
+    let reply = client.reply().await;
+    assert_eq!(reply.status, 200, "{}", reply.text());
+}
+
+#[tokio::test]
+async fn who_asks_before_sending_is_told_to_go_on_or_not_to() {
+    let gate = Gate::open().await;
+    let mut client = gate.client().await;
+    let head = |length: usize| {
+        format!(
+            "POST /v1/throttle HTTP/1.1\r\nHost: t\r\nExpect: 100-continue\r\n\
+             Content-Length: {length}\r\n\r\n"
+        )
+    };
+    client.send(head(ASK.len())).await;
+    assert_eq!(client.reply().await.status, 100);
+    client.send(ASK).await;
+    assert_eq!(client.reply().await.status, 200);
+    client.send(head(65_537)).await;
+    assert_eq!(client.reply().await.status, 413);
+}
+
+#[tokio::test]
+async fn a_body_of_more_than_64_kib_is_too_large() {
+    let gate = Gate::open().await;
+    let mut client = gate.client().await;
+    let most = 65_536;
+    let padded = |length: usize| ASK.to_owned() + &" ".repeat(length - ASK.len());
+    assert_eq!(client.throttle(padded(most)).await.status, 200);
+    let refused = client.throttle(padded(most + 1)).await;
+    assert_eq!((refused.status, refused.header("connection")), (413, Some("close")));
+    refused.problem();
+    assert!(client.try_reply().await.is_none());
+
+    // Without a length, it shows only by and by; the answer arrives all the same.
+    let mut client = gate.client().await;
+    let chunk = format!("8000\r\n{}\r\n", " ".repeat(0x8000));
+    client
+        .send("POST /v1/throttle HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n")
+        .await;
+    client.send(chunk.repeat(5) + "0\r\n\r\n").await;
+    assert_eq!(client.reply().await.status, 413);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_does_not_come_is_not_waited_for_for_long() {
+    let gate = Gate::open().await;
+    let mut client = gate.client().await;
+    client.send("POST /v1/throttle HTTP/1.1\r\nHost: t\r\nContent-Length: 9\r\n\r\n{").await;
+    let late = client.reply().await;
+    assert_eq!((late.status, late.header("connection")), (408, Some("close")));
+    late.problem();
+    assert!(client.try_reply().await.is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_head_that_does_not_come_is_not_waited_for_for_long() {
+    let gate = Gate::open().await;
+    let mut client = gate.client().await;
+    client.send("POST /v1/throttle HTTP/1.1\r\nHost").await;
+    assert!(client.try_reply().await.is_none());
+}
+
+#[tokio::test]
+async fn what_is_not_http_ends_its_own_connection_only() {
+    let gate = Gate::open().await;
+    let mut client = gate.client().await;
+    let endless = format!("GET / HTTP/1.1\r\nX: {}\r\n\r\n", "x".repeat(300_000));
+    for garbage in ["\0\u{1}\u{2}\r\n\r\n", "GET\r\n\r\n", "{\"key\":1}\r\n\r\n", &endless] {
+        let mut other = gate.client().await;
+        other.send(garbage).await;
+        while let Some(reply) = other.try_reply().await {
+            assert!((400..500).contains(&reply.status), "{}", reply.status);
+        }
+        assert_eq!(client.throttle(ASK).await.status, 200);
+    }
+}
+
+/// A store that cannot be asked without a panic.
+struct Broken(ManualClock);
+
+impl Store for Broken {
+    type Clock = ManualClock;
+
+    fn clock(&self) -> &ManualClock {
+        &self.0
+    }
+
+    #[allow(clippy::manual_async_fn, reason = "the trait promises that it can be sent")]
+    fn apply<'a>(
+        &'a self,
+        _: &'a Set<'a>,
+        _: &'a mut [Option<Decision>],
+    ) -> impl Future<Output = Result<Applied, CheckError>> + Send + 'a {
+        async { panic!("a store that panics, as this test wants it") }
+    }
+
+    fn apply_detached(&self, _: Check<'_>) {}
+}
+
+impl Counted for Broken {
+    fn counters(&self) -> usize {
+        0
+    }
+}
+
+#[tokio::test]
+async fn a_panic_is_answered_and_the_connection_goes_on() {
+    let clock = ManualClock::default();
+    let gate = Gate::open_with(Server::new(Limiter::new(Broken(clock.clone()))), clock).await;
+    let mut client = gate.client().await;
+    for _ in 0..2 {
+        let reply = client.throttle(ASK).await;
+        assert_eq!(reply.status, 500);
+        assert!(!reply.problem()["detail"].as_str().unwrap().contains("as this test wants it"));
+    }
+    let scrape = client.get("/metrics").await;
+    let line = "tollgate_http_requests_total{path=\"/v1/throttle\",status=\"5xx\"} 2\n";
+    assert!(scrape.text().contains(line));
+}
+
+#[tokio::test]
+async fn time_passes_for_counters_only_when_the_clock_says_so() {
+    let gate = Gate::open().await;
+    let mut client = gate.client().await;
+    assert_eq!(client.throttle(ASK).await.json()["remaining"], 8);
+    assert_eq!(client.throttle(ASK).await.json()["remaining"], 7);
+    gate.clock.advance(Duration::from_secs(60));
+    assert_eq!(client.throttle(ASK).await.json()["remaining"], 8);
+}

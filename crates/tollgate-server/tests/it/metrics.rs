@@ -1,0 +1,57 @@
+//! What a scrape shows.
+
+use super::gate::Gate;
+
+#[tokio::test]
+async fn a_scrape_shows_what_was_decided_answered_and_kept() {
+    let gate = Gate::open().await;
+    let mut client = gate.client().await;
+    for _ in 0..3 {
+        client.throttle(r#"{"key":"secret-key","quota":"2/min"}"#).await;
+        client.throttle(r#"{"key":"other","quota":"2/min","algorithm":"queue"}"#).await;
+    }
+    client.throttle("{}").await;
+    client.get("/nowhere").await;
+    client.post("/v1/throttle?deny_status=503", r#"{"key":"secret-key","quota":"2/min"}"#).await;
+
+    let scrape = client.get("/metrics").await;
+    assert_eq!(
+        scrape.header("content-type"),
+        Some("application/openmetrics-text; version=1.0.0; charset=utf-8")
+    );
+    let decided = |algorithm: &str, outcome: &str| {
+        format!(
+            "decisions_total{{rule=\"throttle\",algorithm=\"{algorithm}\",outcome=\"{outcome}\"}}"
+        )
+    };
+    let answered = |path: &str, status: &str| {
+        format!("http_requests_total{{path=\"{path}\",status=\"{status}\"}}")
+    };
+    for (series, value) in [
+        (decided("token_bucket", "allowed"), 2),
+        (decided("token_bucket", "refused"), 2),
+        (decided("token_bucket", "delayed"), 0),
+        (decided("queue", "allowed"), 1),
+        (decided("queue", "delayed"), 2),
+        (decided("sliding_log", "refused"), 0),
+        (answered("/v1/throttle", "2xx"), 5),
+        (answered("/v1/throttle", "4xx"), 2),
+        (answered("/v1/throttle", "5xx"), 1),
+        (answered("other", "4xx"), 1),
+        ("http_connections".to_owned(), 1),
+        ("store_counters".to_owned(), 2),
+        (format!("build_info{{version=\"{}\"}}", env!("CARGO_PKG_VERSION")), 1),
+    ] {
+        let line = format!("tollgate_{series} {value}");
+        assert!(scrape.text().lines().any(|other| other == line), "{line}\n{}", scrape.text());
+    }
+    for metric in ["decisions", "http_requests", "http_connections", "build", "store_counters"] {
+        assert!(scrape.text().contains(&format!("# HELP tollgate_{metric} ")), "{metric}");
+    }
+    assert!(scrape.text().ends_with("# EOF\n"));
+    assert!(!scrape.text().contains("secret-key"));
+    client.get("/metrics").await;
+    let again = client.get("/metrics").await;
+    let series = |text: &str| text.lines().count();
+    assert_eq!(series(again.text()), series(scrape.text()), "the number of series is fixed");
+}
