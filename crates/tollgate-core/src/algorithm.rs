@@ -10,16 +10,30 @@ pub(crate) mod sliding_window;
 mod stamps;
 
 use crate::ask::{Id, Receipt, Take};
+use crate::check::Set;
 use crate::decision::{Answer, Decision, Refusal};
 use crate::state::State;
 use crate::time::{Period, Span, Time};
 
 /// When a check is decided, in which calendar window, and for which set.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Scene {
+pub(crate) struct Scene<'a> {
     pub(crate) now: Time,
-    pub(crate) period: Option<Period>,
-    pub(crate) id: Id,
+    pub(crate) set: &'a Set<'a>,
+    /// Which of the set's checks this is.
+    pub(crate) index: usize,
+}
+
+impl Scene<'_> {
+    /// The calendar window that the check was handed.
+    fn period(&self) -> Option<Period> {
+        self.set.checks[self.index].period()
+    }
+
+    /// What the charge of this check is named.
+    pub(crate) fn id(&self) -> Id {
+        self.set.id.of_check(self.index)
+    }
 }
 
 /// One algorithm with its quota.
@@ -32,19 +46,19 @@ pub(crate) trait Algorithm {
 
     /// Rewrites state that lies further ahead than a full recovery (the clock was set back),
     /// or that another algorithm left behind, as "exhausted now".
-    fn mend(&self, state: &mut State, scene: &Scene);
+    fn mend(&self, state: &mut State, scene: &Scene<'_>);
 
     /// Answers a take on top of the `already` units that the same set has staged here.
-    fn judge(&self, state: &State, scene: &Scene, take: Take, already: u64) -> Decision;
+    fn judge(&self, state: &State, scene: &Scene<'_>, take: Take, already: u64) -> Decision;
 
     /// How many of these units may be charged without asking.
-    fn chargeable(&self, state: &State, scene: &Scene, units: u64) -> u64;
+    fn chargeable(&self, state: &State, scene: &Scene<'_>, units: u64) -> u64;
 
     /// Writes a charge, which has been judged or found chargeable.
-    fn charge(&self, state: &mut State, scene: &Scene, units: u64) -> Option<Receipt>;
+    fn charge(&self, state: &mut State, scene: &Scene<'_>, units: u64) -> Option<Receipt>;
 
     /// Gives back up to `units` of what the receipt is still worth; returns the units given.
-    fn give_back(&self, _: &mut State, _: &Scene, _: &Receipt, _units: u64) -> u64 {
+    fn give_back(&self, _: &mut State, _: &Scene<'_>, _: &Receipt, _units: u64) -> u64 {
         0
     }
 
@@ -53,7 +67,7 @@ pub(crate) trait Algorithm {
     fn settle(
         &self,
         state: &mut State,
-        scene: &Scene,
+        scene: &Scene<'_>,
         receipt: &Receipt,
         actual: u64,
     ) -> Option<u64> {

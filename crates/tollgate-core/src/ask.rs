@@ -88,22 +88,27 @@ impl Take {
 ///
 /// Whoever applies a set makes a new one for it: two sets with one id would share their slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Id(u128);
+pub struct Id {
+    // Two halves rather than one u128, whose alignment would pad every decision.
+    high: u64,
+    low: u64,
+}
 
 impl Id {
     /// An id of these bits.
+    #[allow(clippy::cast_possible_truncation, reason = "the halves are what is wanted")]
     pub const fn from_bits(bits: u128) -> Self {
-        Self(bits)
+        Self { high: (bits >> 64) as u64, low: bits as u64 }
     }
 
     /// The bits of this id.
     pub const fn to_bits(self) -> u128 {
-        self.0
+        (self.high as u128) << 64 | self.low as u128
     }
 
     /// The id of the `index`-th check of the set with this id.
     pub(crate) const fn of_check(self, index: usize) -> Self {
-        Self(self.0.wrapping_add(index as u128))
+        Self { high: self.high, low: self.low.wrapping_add(index as u64) }
     }
 }
 

@@ -1,6 +1,6 @@
 //! A check, and the set of checks one request owes.
 
-use crate::ask::{Ask, Id};
+use crate::ask::{Ask, Id, Take};
 use crate::cost::Cost;
 use crate::limit::Limit;
 use crate::time::{Period, Span, Time};
@@ -13,7 +13,7 @@ use crate::time::{Period, Span, Time};
 pub struct Check<'a> {
     limit: &'a Limit,
     key: &'a [u8],
-    ask: Ask,
+    pub(crate) ask: Ask,
     gate: Gate,
     alternative: bool,
     period: Option<Period>,
@@ -101,6 +101,15 @@ impl<'a> Check<'a> {
     /// The calendar window handed in.
     pub const fn period(&self) -> Option<Period> {
         self.period
+    }
+
+    /// What is taken, if this check is nothing but a take that has to admit.
+    #[inline]
+    pub(crate) fn plain_take(&self) -> Option<&Take> {
+        match &self.ask {
+            Ask::Take(take) if self.gate == Gate::Enforce && !self.alternative => Some(take),
+            _ => None,
+        }
     }
 
     /// Whether the calendar window it was handed is not the one that `now` falls into.

@@ -1,5 +1,10 @@
 //! A named quota with its algorithm.
 
+#![allow(
+    clippy::inline_always,
+    reason = "what every request passes through; see docs/benchmarks.md"
+)]
+
 mod error;
 #[cfg(test)]
 mod tests;
@@ -61,22 +66,6 @@ enum Kind {
     SlidingLog(SlidingLog),
     Concurrency(Concurrency),
     Cooldown(Cooldown),
-}
-
-/// Does the same with whichever algorithm it is. Spelled out per algorithm, the compiler can
-/// see through the calls that every request makes; through a trait object it could not.
-macro_rules! each {
-    ($kind:expr, $algorithm:ident => $do:expr) => {
-        match $kind {
-            Kind::TokenBucket($algorithm) | Kind::LeakyBucket($algorithm) => $do,
-            Kind::Queue($algorithm) => $do,
-            Kind::FixedWindow($algorithm) => $do,
-            Kind::SlidingWindow($algorithm) => $do,
-            Kind::SlidingLog($algorithm) => $do,
-            Kind::Concurrency($algorithm) => $do,
-            Kind::Cooldown($algorithm) => $do,
-        }
-    };
 }
 
 /// How a sliding window counts: in how many slices, and what becomes of the oldest.
@@ -352,26 +341,68 @@ impl Limit {
     }
 
     pub(crate) fn each(&self) -> &dyn Algorithm {
-        each!(&self.kind, algorithm => algorithm)
+        match &self.kind {
+            Kind::TokenBucket(bucket) | Kind::LeakyBucket(bucket) => bucket,
+            Kind::Queue(queue) => queue,
+            Kind::FixedWindow(window) => window,
+            Kind::SlidingWindow(window) => window,
+            Kind::SlidingLog(log) => log,
+            Kind::Concurrency(concurrency) => concurrency,
+            Kind::Cooldown(cooldown) => cooldown,
+        }
     }
 
-    #[inline]
-    pub(crate) fn mend(&self, state: &mut State, scene: &Scene) {
-        each!(&self.kind, algorithm => algorithm.mend(state, scene));
+    /// The bucket that decides for this limit, if it is one.
+    #[inline(always)]
+    pub(crate) const fn as_bucket(&self) -> Option<&Bucket> {
+        match &self.kind {
+            Kind::TokenBucket(bucket) | Kind::LeakyBucket(bucket) => Some(bucket),
+            _ => None,
+        }
     }
 
-    #[inline]
-    pub(crate) fn judge(&self, state: &State, scene: &Scene, take: Take, already: u64) -> Decision {
-        each!(&self.kind, algorithm => algorithm.judge(state, scene, take, already))
+    /// Mends and judges a take that nothing was staged before; whether it is allowed.
+    #[inline(always)]
+    pub(crate) fn judge_plain(
+        &self,
+        state: &mut State,
+        scene: &Scene<'_>,
+        take: &Take,
+        decision: &mut Option<Decision>,
+    ) -> bool {
+        if let Some(bucket) = self.as_bucket() {
+            bucket.mend(state, scene);
+            return bucket.judge_into(state, scene.now, take, 0, decision);
+        }
+        let algorithm = self.each();
+        algorithm.mend(state, scene);
+        let judged = algorithm.judge(state, scene, *take, 0);
+        *decision = Some(judged);
+        judged.is_allowed()
     }
 
-    #[inline]
-    pub(crate) fn charge(&self, state: &mut State, scene: &Scene, units: u64) -> Option<Receipt> {
-        each!(&self.kind, algorithm => algorithm.charge(state, scene, units))
+    /// Charges what [`judge_plain`](Self::judge_plain) allowed.
+    #[inline(always)]
+    pub(crate) fn charge_plain(
+        &self,
+        state: &mut State,
+        scene: &Scene<'_>,
+        decision: &mut Decision,
+    ) {
+        if let Some(bucket) = self.as_bucket() {
+            bucket.charge_judged(state, scene, decision);
+        } else if decision.granted > 0 && self.uses_up() {
+            decision.receipt = self.each().charge(state, scene, decision.granted);
+        }
     }
 
     /// Extends a hold; `None` if it is gone, or if this limit knows no holds.
-    pub(crate) fn renew(&self, state: &mut State, scene: &Scene, receipt: &Receipt) -> Option<u64> {
+    pub(crate) fn renew(
+        &self,
+        state: &mut State,
+        scene: &Scene<'_>,
+        receipt: &Receipt,
+    ) -> Option<u64> {
         match &self.kind {
             Kind::Concurrency(concurrency) => concurrency.renew(state, scene.now, receipt),
             _ => None,
@@ -414,11 +445,11 @@ impl Limit {
                 rounder_amount: Self::rounder_amount(quota.amount(), period, capacity),
             });
         }
-        let full = pace.lasting(capacity);
+        let full = pace.lasting::<true>(capacity);
         if full > Moment::lasting(Span::MAX) {
             return Err(error::Reason::RecoveryTooLong {
                 capacity,
-                largest_burst: pace.units_in(Moment::lasting(Span::MAX)),
+                largest_burst: pace.units_in::<true>(Moment::lasting(Span::MAX)),
             });
         }
         Ok(Bucket::new(pace, capacity, true))

@@ -13,7 +13,10 @@
 //! | 6 | 2 571 428 | 4 |
 //! | 7 | 3 000 000 | 0 |
 
-use core::cmp::Ordering;
+#![allow(
+    clippy::inline_always,
+    reason = "what every request passes through; see docs/benchmarks.md"
+)]
 
 use crate::time::{Span, Time};
 
@@ -80,24 +83,39 @@ impl Pace {
         self.parts
     }
 
+    /// Whether a unit lasts whole microseconds, so that fractions are always 0.
+    ///
+    /// True of most quotas. The arithmetic below is written once and compiled twice: with
+    /// `FRACTIONS` off, every part is known to be 0 and what handles it falls away.
+    #[inline(always)]
+    pub(crate) const fn is_whole(&self) -> bool {
+        self.parts == 1
+    }
+
     /// How long `units` last.
-    pub(crate) const fn lasting(&self, units: u64) -> Moment {
+    #[inline(always)]
+    pub(crate) const fn lasting<const FRACTIONS: bool>(&self, units: u64) -> Moment {
         if units == 1 {
             return self.unit;
         }
-        let micros = units.checked_mul(self.unit.micros);
-        let parts = units.checked_mul(self.unit.parts);
-        match (micros, parts) {
-            (Some(micros), Some(parts)) if parts < self.parts => Moment { micros, parts },
-            (Some(micros), Some(parts)) => {
+        let Some(micros) = units.checked_mul(self.unit.micros) else {
+            return self.lasting_wide(units);
+        };
+        if !FRACTIONS {
+            return Moment { micros, parts: 0 };
+        }
+        match units.checked_mul(self.unit.parts) {
+            Some(parts) if parts < self.parts => Moment { micros, parts },
+            Some(parts) => {
                 Moment { micros: micros + parts / self.parts, parts: parts % self.parts }
             }
-            _ => self.lasting_wide(units),
+            None => self.lasting_wide(units),
         }
     }
 
     /// The same for a receipt of many units that meets a quota which has since become slow.
     #[allow(clippy::cast_possible_truncation, reason = "both are bounded just before")]
+    #[cold]
     const fn lasting_wide(&self, units: u64) -> Moment {
         let total = units as u128 * self.unit_parts as u128;
         let micros = total / self.parts as u128;
@@ -107,8 +125,9 @@ impl Pace {
     }
 
     /// How many whole units last no longer than `length`.
-    pub(crate) fn units_in(&self, length: Moment) -> u64 {
-        if self.parts == 1 {
+    #[inline(always)]
+    pub(crate) fn units_in<const FRACTIONS: bool>(&self, length: Moment) -> u64 {
+        if !FRACTIONS {
             return length.micros / self.unit_parts;
         }
         // Almost always the product fits 64 bits; where it does not, the answer still does.
@@ -124,7 +143,11 @@ impl Pace {
         }
     }
 
-    pub(crate) const fn add(&self, a: Moment, b: Moment) -> Moment {
+    #[inline(always)]
+    pub(crate) const fn add<const FRACTIONS: bool>(&self, a: Moment, b: Moment) -> Moment {
+        if !FRACTIONS {
+            return Moment { micros: a.micros + b.micros, parts: 0 };
+        }
         let parts = a.parts + b.parts;
         if parts >= self.parts {
             Moment { micros: a.micros + b.micros + 1, parts: parts - self.parts }
@@ -134,24 +157,38 @@ impl Pace {
     }
 
     /// `a - b`, or nothing if `b` is the larger.
-    pub(crate) fn sub(&self, a: Moment, b: Moment) -> Moment {
-        match a.cmp(&b) {
-            Ordering::Less | Ordering::Equal => Moment::default(),
-            Ordering::Greater if a.parts >= b.parts => {
-                Moment { micros: a.micros - b.micros, parts: a.parts - b.parts }
-            }
-            Ordering::Greater => {
-                Moment { micros: a.micros - b.micros - 1, parts: a.parts + self.parts - b.parts }
-            }
+    #[inline(always)]
+    pub(crate) fn sub<const FRACTIONS: bool>(&self, a: Moment, b: Moment) -> Moment {
+        if !FRACTIONS {
+            return Moment { micros: a.micros.saturating_sub(b.micros), parts: 0 };
         }
+        if a <= b {
+            Moment::default()
+        } else if a.parts >= b.parts {
+            Moment { micros: a.micros - b.micros, parts: a.parts - b.parts }
+        } else {
+            Moment { micros: a.micros - b.micros - 1, parts: a.parts + self.parts - b.parts }
+        }
+    }
+
+    /// `a <= b`.
+    #[inline(always)]
+    pub(crate) fn fits<const FRACTIONS: bool>(a: Moment, b: Moment) -> bool {
+        if FRACTIONS { a <= b } else { a.micros <= b.micros }
     }
 
     /// A moment counted in another denominator, rounded up to the next part of this one.
     ///
     /// Up, so that changing a quota under load can cost a caller a part of a
     /// microsecond and can never hand one out.
+    #[inline(always)]
     pub(crate) fn adopt(&self, moment: Moment, counted_in: u64) -> Moment {
-        if counted_in == self.parts || moment.parts == 0 {
+        if counted_in == self.parts { moment } else { self.adopt_foreign(moment, counted_in) }
+    }
+
+    #[cold]
+    fn adopt_foreign(&self, moment: Moment, counted_in: u64) -> Moment {
+        if moment.parts == 0 {
             return moment;
         }
         let parts =
@@ -183,10 +220,10 @@ mod tests {
     fn units_last_as_the_table_says() {
         let rows = [(1, 428_571, 3), (2, 857_142, 6), (3, 1_285_714, 2), (6, 2_571_428, 4)];
         for (units, micros, parts) in rows {
-            assert_eq!(SEVEN_PER_THREE_SECONDS.lasting(units), Moment { micros, parts });
+            assert_eq!(SEVEN_PER_THREE_SECONDS.lasting::<true>(units), Moment { micros, parts });
         }
-        assert_eq!(SEVEN_PER_THREE_SECONDS.lasting(7), Moment::lasting(Span::from_secs(3)));
-        assert_eq!(SEVEN_PER_THREE_SECONDS.lasting(0), Moment::default());
+        assert_eq!(SEVEN_PER_THREE_SECONDS.lasting::<true>(7), Moment::lasting(Span::from_secs(3)));
+        assert_eq!(SEVEN_PER_THREE_SECONDS.lasting::<true>(0), Moment::default());
     }
 
     #[test]
@@ -194,11 +231,14 @@ mod tests {
         for (amount, micros) in [(7, 3_000_000), (333_333, 1_000_000), (10_000_000, 1_000_000)] {
             let pace = Pace::new(amount, Span::from_micros(micros));
             for units in [1, 2, 3, 6, 7, 1_000, 123_456] {
-                let length = pace.lasting(units);
-                assert_eq!(pace.units_in(length), units);
+                let length = pace.lasting::<true>(units);
+                assert_eq!(pace.units_in::<true>(length), units);
                 let one_part = Moment { micros: 0, parts: 1 };
                 if pace.parts() > 1 {
-                    assert_eq!(pace.units_in(pace.sub(length, one_part)), units - 1);
+                    assert_eq!(
+                        pace.units_in::<true>(pace.sub::<true>(length, one_part)),
+                        units - 1
+                    );
                 }
             }
         }
@@ -208,9 +248,9 @@ mod tests {
     fn counts_units_in_lengths_whose_parts_pass_64_bits() {
         let parts = (1 << 31) + 11;
         let pace = Pace::new(parts, Span::from_micros((1 << 50) - 27));
-        let length = pace.lasting(1 << 20);
+        let length = pace.lasting::<true>(1 << 20);
         assert!(length.micros.checked_mul(parts).is_none());
-        assert_eq!(pace.units_in(length), 1 << 20);
+        assert_eq!(pace.units_in::<true>(length), 1 << 20);
     }
 
     #[test]
@@ -218,11 +258,14 @@ mod tests {
         let pace = SEVEN_PER_THREE_SECONDS;
         let a = Moment { micros: 5, parts: 4 };
         let b = Moment { micros: 2, parts: 6 };
-        assert_eq!(pace.add(a, b), Moment { micros: 8, parts: 3 });
-        assert_eq!(pace.sub(a, b), Moment { micros: 2, parts: 5 });
-        assert_eq!(pace.add(a, Moment { micros: 0, parts: 3 }), Moment { micros: 6, parts: 0 });
-        assert_eq!(pace.sub(b, a), Moment::default());
-        assert_eq!(pace.sub(a, a), Moment::default());
+        assert_eq!(pace.add::<true>(a, b), Moment { micros: 8, parts: 3 });
+        assert_eq!(pace.sub::<true>(a, b), Moment { micros: 2, parts: 5 });
+        assert_eq!(
+            pace.add::<true>(a, Moment { micros: 0, parts: 3 }),
+            Moment { micros: 6, parts: 0 }
+        );
+        assert_eq!(pace.sub::<true>(b, a), Moment::default());
+        assert_eq!(pace.sub::<true>(a, a), Moment::default());
     }
 
     #[test]

@@ -1,13 +1,13 @@
 //! Decides a set: all of its terms are admitted and charged, or nothing is.
 
-use core::ops::Range;
+mod desk;
 
+use self::desk::Desk;
 use crate::algorithm::Scene;
-use crate::ask::{Ask, Receipt, Take};
-use crate::check::{Check, Gate, Set};
-use crate::decision::{Answer, Decision, Refusal};
+use crate::check::Set;
+use crate::decision::Decision;
 use crate::state::State;
-use crate::time::{Span, Time};
+use crate::time::Time;
 
 /// Which of the cells handed to [`decide`] a check works on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,7 +23,7 @@ impl Place {
     }
 
     /// The settlement of this check is remembered in the cell at that index; needed where
-    /// [`Check::settles`] names a receipt.
+    /// [`Check::settles`](crate::Check::settles) names a receipt.
     #[must_use]
     pub const fn remembered_in(self, settled: usize) -> Self {
         Self { settled, ..self }
@@ -56,7 +56,26 @@ pub enum Ruling {
 /// # Panics
 ///
 /// If `places` or `decisions` is shorter than the set, or a place lies outside `cells`.
+#[inline]
 pub fn decide(
+    set: &Set<'_>,
+    now: Time,
+    places: &[Place],
+    cells: &mut [State],
+    decisions: &mut [Option<Decision>],
+) -> Ruling {
+    if let ([check], [place, ..], [decision, ..]) = (set.checks, places, &mut *decisions)
+        && let (Some(bucket), Some(take)) = (check.limit().as_bucket(), check.plain_take())
+    {
+        // One bucket: what most requests owe, and the whole of what they should pay for.
+        let (state, scene) = (&mut cells[place.cell], Scene { now, set, index: 0 });
+        return bucket.take(state, &scene, take, decision);
+    }
+    decide_set(set, now, places, cells, decisions)
+}
+
+#[inline(never)]
+fn decide_set(
     set: &Set<'_>,
     now: Time,
     places: &[Place],
@@ -67,217 +86,45 @@ pub fn decide(
         decisions.fill(None);
         return Ruling::Stale;
     }
+    let count = set.checks.len();
+    let (places, decisions) = (&places[..count], &mut decisions[..count]);
+    if !set.independent
+        && let Some(ruling) = decide_plain(set, now, places, cells, decisions)
+    {
+        return ruling;
+    }
     let mut desk = Desk { set, now, places, cells, decisions };
-    if set.independent { desk.decide_each() } else { desk.decide(0..set.checks.len()) }
+    if set.independent { desk.decide_each() } else { desk.decide(0..count) }
 }
 
-/// Everything one set is decided on.
-struct Desk<'d> {
-    set: &'d Set<'d>,
+/// Decides what nearly every request owes, takes on different counters that all have to
+/// admit, without the bookkeeping that only other sets need; `None` for those.
+///
+/// The answers are the same as [`Desk::decide`] would give.
+fn decide_plain(
+    set: &Set<'_>,
     now: Time,
-    places: &'d [Place],
-    cells: &'d mut [State],
-    decisions: &'d mut [Option<Decision>],
-}
-
-/// Cells as they were, to be put back if the set is refused; the oldest first.
-type Undo = Vec<(usize, State)>;
-
-/// What is known of a term while its checks are asked.
-#[derive(Clone, Copy, Default)]
-struct Term {
-    /// One of its checks may block.
-    enforced: bool,
-    /// One of those has admitted.
-    met: bool,
-}
-
-impl Term {
-    fn admits(self) -> bool {
-        self.met || !self.enforced
+    places: &[Place],
+    cells: &mut [State],
+    decisions: &mut [Option<Decision>],
+) -> Option<Ruling> {
+    // Each check on a cell of its own, in order, as stores lay them out when no key comes twice.
+    let distinct = places.iter().enumerate().all(|(index, place)| place.cell == index);
+    let cells = cells.get_mut(..set.checks.len()).filter(|_| distinct)?;
+    let mut admitted = true;
+    let all = set.checks.iter().zip(&mut *cells).zip(&mut *decisions);
+    for (index, ((check, state), decision)) in all.enumerate() {
+        let (take, scene) = (check.plain_take()?, Scene { now, set, index });
+        admitted &= check.limit().judge_plain(state, &scene, take, decision);
     }
-}
-
-impl Desk<'_> {
-    fn scene(&self, index: usize) -> Scene {
-        let period = self.set.checks[index].period();
-        Scene { now: self.now, period, id: self.set.id.of_check(index) }
+    if !admitted {
+        return Some(Ruling::Refused);
     }
-
-    /// Decides each term alone.
-    fn decide_each(&mut self) -> Ruling {
-        let checks = self.set.checks;
-        let mut ruling = Ruling::Admitted;
-        let mut start = 0;
-        while start < checks.len() {
-            let next = (start + 1..checks.len()).find(|index| !checks[*index].is_alternative());
-            let end = next.unwrap_or(checks.len());
-            if self.decide(start..end) == Ruling::Refused {
-                ruling = Ruling::Refused;
-            }
-            start = end;
-        }
-        ruling
-    }
-
-    /// Decides the terms in `range`, all or nothing.
-    fn decide(&mut self, range: Range<usize>) -> Ruling {
-        let mut undo = Undo::new();
-        let mut admitted = true;
-        let mut term = Term::default();
-        for index in range.clone() {
-            let check = &self.set.checks[index];
-            if !check.is_alternative() {
-                admitted &= term.admits();
-                term = Term::default();
-            }
-            let enforce = check.gate() == Gate::Enforce;
-            if enforce && term.met {
-                self.decisions[index] = None;
-                continue;
-            }
-            let decision = self.ask(range.start, index, &mut undo);
-            term.enforced |= enforce;
-            term.met |= enforce && decision.is_allowed();
-            self.decisions[index] = Some(decision);
-        }
-        if admitted && term.admits() {
-            range.for_each(|index| self.commit(index));
-            return Ruling::Admitted;
-        }
-        for (cell, state) in undo.into_iter().rev() {
-            self.cells[cell] = state;
-        }
-        for decision in self.decisions[range].iter_mut().flatten() {
-            decision.receipt = None;
-        }
-        Ruling::Refused
-    }
-
-    #[inline]
-    fn ask(&mut self, first: usize, index: usize, undo: &mut Undo) -> Decision {
-        let check = &self.set.checks[index];
-        let cell = self.places[index].cell;
-        let scene = self.scene(index);
-        // Mended for good, whatever becomes of the set.
-        check.limit().mend(&mut self.cells[cell], &scene);
-        for (_, kept) in undo.iter_mut().filter(|(kept, _)| *kept == cell) {
-            check.limit().mend(kept, &scene);
-        }
-        let staged = self.staged(first, index);
-        match check.asks() {
-            Ask::Take(take) => check.limit().judge(&self.cells[cell], &scene, take, staged),
-            ask => self.act(index, staged, ask, undo),
+    let all = set.checks.iter().zip(cells).zip(decisions);
+    for (index, ((check, state), decision)) in all.enumerate() {
+        if let Some(decision) = decision {
+            check.limit().charge_plain(state, &Scene { now, set, index }, decision);
         }
     }
-
-    /// Does at once what is not asked for, so that later checks see it.
-    fn act(&mut self, index: usize, staged: u64, ask: Ask, undo: &mut Undo) -> Decision {
-        let limit = self.set.checks[index].limit();
-        let cell = self.places[index].cell;
-        let scene = self.scene(index);
-        match ask {
-            Ask::Take(take) => limit.judge(&self.cells[cell], &scene, take, staged),
-            Ask::Charge(cost) => {
-                self.keep(cell, undo);
-                let algorithm = limit.each();
-                let state = &mut self.cells[cell];
-                let units = algorithm.chargeable(state, &scene, cost.units());
-                let receipt = if units > 0 { algorithm.charge(state, &scene, units) } else { None };
-                Decision { receipt, ..self.standing(index, staged, units) }
-            }
-            Ask::Settle { receipt, actual } => {
-                self.settle(index, staged, &receipt, actual.units(), undo)
-            }
-            Ask::Renew(receipt) => {
-                self.keep(cell, undo);
-                match limit.renew(&mut self.cells[cell], &scene, &receipt) {
-                    Some(units) => self.standing(index, staged, units),
-                    None => self.refused(index, staged, Refusal::Lost),
-                }
-            }
-            Ask::Reset => {
-                self.keep(cell, undo);
-                self.cells[cell] = State::Vacant;
-                self.standing(index, staged, 0)
-            }
-        }
-    }
-
-    fn settle(
-        &mut self,
-        index: usize,
-        staged: u64,
-        receipt: &Receipt,
-        actual: u64,
-        undo: &mut Undo,
-    ) -> Decision {
-        let check = &self.set.checks[index];
-        let Place { cell, settled } = self.places[index];
-        let remember = check.settles().is_some();
-        if remember && matches!(self.cells[settled], State::Settled { until } if until > self.now) {
-            return self.refused(index, staged, Refusal::Spent);
-        }
-        self.keep(cell, undo);
-        let scene = self.scene(index);
-        let algorithm = check.limit().each();
-        let Some(units) = algorithm.settle(&mut self.cells[cell], &scene, receipt, actual) else {
-            return self.refused(index, staged, Refusal::Lost);
-        };
-        if remember && receipt.until() > self.now {
-            self.keep(settled, undo);
-            self.cells[settled] = State::Settled { until: receipt.until() };
-        }
-        self.standing(index, staged, units)
-    }
-
-    /// Remembers a cell as it is, unless nothing can be refused after it.
-    fn keep(&self, cell: usize, undo: &mut Undo) {
-        if self.set.checks.len() > 1 {
-            undo.push((cell, self.cells[cell].clone()));
-        }
-    }
-
-    /// Units that takes before `index` will be charged to the same cell if the set is admitted.
-    fn staged(&self, first: usize, index: usize) -> u64 {
-        let cell = self.places[index].cell;
-        (first..index)
-            .filter(|earlier| self.places[*earlier].cell == cell)
-            .filter_map(|earlier| self.chosen(earlier))
-            .map(|decision| decision.granted)
-            .sum()
-    }
-
-    /// The decision of a take that is charged if the set is admitted.
-    fn chosen(&self, index: usize) -> Option<&Decision> {
-        let take = matches!(self.set.checks[index].asks(), Ask::Take(_));
-        self.decisions[index].as_ref().filter(|decision| take && decision.is_allowed())
-    }
-
-    /// Writes what a chosen take was granted.
-    #[inline]
-    fn commit(&mut self, index: usize) {
-        let check = &self.set.checks[index];
-        let (Ask::Take(_), Some(decision)) = (check.asks(), &mut self.decisions[index]) else {
-            return;
-        };
-        if decision.is_allowed() && decision.granted > 0 && check.limit().uses_up() {
-            let scene =
-                Scene { now: self.now, period: check.period(), id: self.set.id.of_check(index) };
-            let state = &mut self.cells[self.places[index].cell];
-            decision.receipt = check.limit().charge(state, &scene, decision.granted);
-        }
-    }
-
-    /// How the cell stands now, as the answer to something that was done and not asked.
-    fn standing(&self, index: usize, staged: u64, granted: u64) -> Decision {
-        let check = &self.set.checks[index];
-        let state = &self.cells[self.places[index].cell];
-        let peek = check.limit().judge(state, &self.scene(index), Take::PEEK, staged);
-        Decision { answer: Answer::Allowed { delay: Span::ZERO }, granted, ..peek }
-    }
-
-    fn refused(&self, index: usize, staged: u64, refusal: Refusal) -> Decision {
-        Decision { answer: Answer::Refused(refusal), ..self.standing(index, staged, 0) }
-    }
+    Some(Ruling::Admitted)
 }

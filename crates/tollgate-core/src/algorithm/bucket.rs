@@ -22,10 +22,16 @@
 //! | 30 s | 1 | 30 | 60 | allowed | 0 | | 90 s |
 //! | 95 s | 3 | 0 | | refused, for ever | 2 | | 90 s |
 
+#![allow(
+    clippy::inline_always,
+    reason = "what every request passes through; see docs/benchmarks.md"
+)]
+
 use crate::algorithm::{Algorithm, Scene, Standing};
 use crate::ask::{Receipt, Take};
 use crate::decision::{Decision, Refusal};
 use crate::moment::{Moment, Pace};
+use crate::set::Ruling;
 use crate::state::State;
 use crate::time::{Span, Time};
 
@@ -41,12 +47,23 @@ pub(crate) struct Bucket {
     horizon: Moment,
 }
 
+/// Calls a method for this bucket's kind of arithmetic.
+macro_rules! exactly {
+    ($self:ident . $method:ident ( $($argument:expr),* )) => {
+        if $self.pace.is_whole() {
+            $self.$method::<false>($($argument),*)
+        } else {
+            $self.$method::<true>($($argument),*)
+        }
+    };
+}
+
 impl Bucket {
     /// The caller has seen to it that `capacity * pace.parts()` and the time to refill fit.
     pub(crate) fn new(pace: Pace, capacity: u64, debt: bool) -> Self {
-        let full = pace.lasting(capacity);
-        let deepest = if debt { pace.add(full, full) } else { full };
-        let horizon = pace.add(deepest, Moment::lasting(Span::CLOCK_SLACK));
+        let full = pace.lasting::<true>(capacity);
+        let deepest = if debt { pace.add::<true>(full, full) } else { full };
+        let horizon = pace.add::<true>(deepest, Moment::lasting(Span::CLOCK_SLACK));
         Self { pace, capacity, full, deepest, horizon }
     }
 
@@ -59,7 +76,8 @@ impl Bucket {
     }
 
     /// The moment of recovery that the state tells.
-    pub(super) fn full_at(&self, state: &State) -> Moment {
+    #[inline(always)]
+    fn full_at(&self, state: &State) -> Moment {
         match *state {
             State::Bucket { full_at, parts } => self.pace.adopt(full_at, parts),
             _ => Moment::default(),
@@ -67,44 +85,200 @@ impl Bucket {
     }
 
     /// How long until the bucket is full.
-    pub(super) fn used(&self, state: &State, now: Time) -> Moment {
-        self.pace.sub(self.full_at(state), Moment::at(now))
+    #[inline(always)]
+    pub(super) fn used<const FRACTIONS: bool>(&self, state: &State, now: Time) -> Moment {
+        self.pace.sub::<FRACTIONS>(self.full_at(state), Moment::at(now))
     }
 
-    pub(super) fn level(&self, used: Moment, units: u64) -> Moment {
-        self.pace.add(used, self.pace.lasting(units))
+    #[inline(always)]
+    pub(super) fn level<const FRACTIONS: bool>(&self, used: Moment, units: u64) -> Moment {
+        self.pace.add::<FRACTIONS>(used, self.pace.lasting::<FRACTIONS>(units))
     }
 
-    pub(super) fn standing(&self, level: Moment) -> Standing {
+    #[inline(always)]
+    pub(super) fn standing<const FRACTIONS: bool>(&self, level: Moment) -> Standing {
+        let free = self.pace.sub::<FRACTIONS>(self.full, level);
         Standing {
             limit: self.capacity,
-            remaining: self.pace.units_in(self.pace.sub(self.full, level)),
+            remaining: self.pace.units_in::<FRACTIONS>(free),
             reset_after: level.ceil_span(),
         }
     }
 
     /// How long until `level` fits; zero if it does.
-    pub(super) fn wait_for(&self, level: Moment) -> Span {
-        self.pace.sub(level, self.full).ceil_span()
+    #[inline(always)]
+    pub(super) fn wait_for<const FRACTIONS: bool>(&self, level: Moment) -> Span {
+        self.pace.sub::<FRACTIONS>(level, self.full).ceil_span()
     }
 
     /// What a take gets when its least fits: as much of the rest as there is room for.
-    pub(super) fn grant(&self, used: Moment, take: Take, already: u64) -> u64 {
+    pub(super) fn grant<const FRACTIONS: bool>(
+        &self,
+        used: Moment,
+        take: Take,
+        already: u64,
+    ) -> u64 {
         if take.most == take.least {
             return take.least;
         }
-        let free = self.pace.units_in(self.pace.sub(self.full, used));
+        let free = self.pace.units_in::<FRACTIONS>(self.pace.sub::<FRACTIONS>(self.full, used));
         free.saturating_sub(already).min(take.most)
     }
 
-    fn write(&self, state: &mut State, now: Time, level: Moment) -> Moment {
-        let full_at = self.pace.add(Moment::at(now), level);
+    #[inline(always)]
+    fn write<const FRACTIONS: bool>(&self, state: &mut State, now: Time, level: Moment) -> Moment {
+        let full_at = self.pace.add::<FRACTIONS>(Moment::at(now), level);
         *state = if level == Moment::default() {
             State::Vacant
         } else {
             State::Bucket { full_at, parts: self.pace.parts() }
         };
         full_at
+    }
+
+    #[cold]
+    fn mend_slowly(&self, state: &mut State, now: Time) {
+        if !matches!(state, State::Bucket { .. }) || self.used::<true>(state, now) > self.horizon {
+            self.write::<true>(state, now, self.full);
+        }
+    }
+
+    /// Whether a unit lasts whole microseconds, as it does for most quotas.
+    #[inline(always)]
+    pub(crate) const fn is_whole(&self) -> bool {
+        self.pace.is_whole()
+    }
+
+    /// Judges a take and writes the decision where it belongs; whether it is allowed.
+    #[inline(always)]
+    pub(crate) fn judge_into(
+        &self,
+        state: &State,
+        now: Time,
+        take: &Take,
+        already: u64,
+        decision: &mut Option<Decision>,
+    ) -> bool {
+        exactly!(self.judge_in(state, now, take, already, decision))
+    }
+
+    #[inline(always)]
+    fn judge_in<const FRACTIONS: bool>(
+        &self,
+        state: &State,
+        now: Time,
+        take: &Take,
+        already: u64,
+        decision: &mut Option<Decision>,
+    ) -> bool {
+        let used = self.used::<FRACTIONS>(state, now);
+        let asked = take.least.saturating_add(already);
+        if asked > self.capacity {
+            *decision = Some(self.never::<FRACTIONS>(used, already));
+            return false;
+        }
+        let level = self.level::<FRACTIONS>(used, asked);
+        if !Pace::fits::<FRACTIONS>(level, self.full) {
+            return self.promise::<FRACTIONS>(used, level, take, already, decision);
+        }
+        let (granted, level) = if take.most == take.least {
+            (take.least, level)
+        } else {
+            let granted = self.grant::<FRACTIONS>(used, *take, already);
+            (granted, self.level::<FRACTIONS>(used, already + granted))
+        };
+        *decision = Some(self.standing::<FRACTIONS>(level).allowed(granted, Span::ZERO));
+        true
+    }
+
+    #[cold]
+    fn never<const FRACTIONS: bool>(&self, used: Moment, already: u64) -> Decision {
+        let standing = self.standing::<FRACTIONS>(self.level::<FRACTIONS>(used, already));
+        standing.refused(Refusal::CostAboveLimit)
+    }
+
+    /// Answers a take that does not fit now: a later moment if it has the patience, else no.
+    #[inline(always)]
+    fn promise<const FRACTIONS: bool>(
+        &self,
+        used: Moment,
+        level: Moment,
+        take: &Take,
+        already: u64,
+        decision: &mut Option<Decision>,
+    ) -> bool {
+        let wait = self.wait_for::<FRACTIONS>(level);
+        let mut patience = Span::ZERO;
+        if let Some(patient) = take.patience {
+            // A promised place in line is a debt, and goes no deeper than one.
+            let room = self.pace.sub::<FRACTIONS>(self.deepest, self.full);
+            patience = patient.min(Span::from_micros(room.micros));
+            if wait <= patience {
+                *decision = Some(self.standing::<FRACTIONS>(level).allowed(take.least, wait));
+                return true;
+            }
+        }
+        let standing = self.standing::<FRACTIONS>(self.level::<FRACTIONS>(used, already));
+        *decision = Some(standing.refused(Refusal::Exhausted { retry_after: wait - patience }));
+        false
+    }
+
+    /// Charges what was judged just now.
+    #[inline(always)]
+    pub(crate) fn charge_judged(
+        &self,
+        state: &mut State,
+        scene: &Scene<'_>,
+        decision: &mut Decision,
+    ) {
+        let units = decision.granted;
+        if units == 0 {
+            return;
+        }
+        if !self.is_whole() {
+            decision.receipt = Some(self.charge_in::<true>(state, scene, units));
+            return;
+        }
+        // At a pace of whole microseconds the time until full stands in the decision already.
+        let until = Moment::at(scene.now + decision.reset_after);
+        if let State::Bucket { full_at, parts } = state {
+            // In place: replacing the whole state would have to drop the old one.
+            (*full_at, *parts) = (until, 1);
+        } else {
+            *state = State::Bucket { full_at: until, parts: 1 };
+        }
+        let (id, at) = (scene.id(), scene.now);
+        decision.receipt = Some(Receipt { id, units, at, until, until_parts: 1 });
+    }
+
+    /// Decides and charges one take alone.
+    #[inline(always)]
+    pub(crate) fn take(
+        &self,
+        state: &mut State,
+        scene: &Scene<'_>,
+        take: &Take,
+        decision: &mut Option<Decision>,
+    ) -> Ruling {
+        self.mend(state, scene);
+        if !self.judge_into(state, scene.now, take, 0, decision) {
+            return Ruling::Refused;
+        }
+        if let Some(decision) = decision {
+            self.charge_judged(state, scene, decision);
+        }
+        Ruling::Admitted
+    }
+
+    fn charge_in<const FRACTIONS: bool>(
+        &self,
+        state: &mut State,
+        scene: &Scene<'_>,
+        units: u64,
+    ) -> Receipt {
+        let level = self.level::<FRACTIONS>(self.used::<FRACTIONS>(state, scene.now), units);
+        let until = self.write::<FRACTIONS>(state, scene.now, level);
+        Receipt { id: scene.id(), units, at: scene.now, until, until_parts: self.pace.parts() }
     }
 }
 
@@ -113,72 +287,53 @@ impl Algorithm for Bucket {
         self.capacity
     }
 
-    #[inline]
-    fn mend(&self, state: &mut State, scene: &Scene) {
-        match state {
-            State::Vacant => {}
+    #[inline(always)]
+    fn mend(&self, state: &mut State, scene: &Scene<'_>) {
+        // Whole microseconds tell almost always.
+        let sound = match state {
+            State::Vacant => true,
             State::Bucket { full_at, .. } => {
-                // Whole microseconds tell almost always.
-                if full_at.micros >= scene.now.as_micros() + self.horizon.micros
-                    && self.used(state, scene.now) > self.horizon
-                {
-                    self.write(state, scene.now, self.full);
-                }
+                full_at.micros < scene.now.as_micros() + self.horizon.micros
             }
-            _ => {
-                self.write(state, scene.now, self.full);
-            }
+            _ => false,
+        };
+        if !sound {
+            self.mend_slowly(state, scene.now);
         }
     }
 
-    #[inline]
-    fn judge(&self, state: &State, scene: &Scene, take: Take, already: u64) -> Decision {
-        let used = self.used(state, scene.now);
-        let asked = take.least.saturating_add(already);
-        if asked > self.capacity {
-            return self.standing(self.level(used, already)).refused(Refusal::CostAboveLimit);
-        }
-        let level = self.level(used, asked);
-        if level <= self.full {
-            let granted = self.grant(used, take, already);
-            let level =
-                if granted == take.least { level } else { self.level(used, already + granted) };
-            return self.standing(level).allowed(granted, Span::ZERO);
-        }
-        let wait = self.wait_for(level);
-        // A promised place in line is a debt, and goes no deeper than one.
-        let room = Span::from_micros(self.pace.sub(self.deepest, self.full).micros);
-        let patience = take.patience.unwrap_or(Span::ZERO).min(room);
-        if wait <= patience {
-            return self.standing(level).allowed(take.least, wait);
-        }
-        self.standing(self.level(used, already))
-            .refused(Refusal::Exhausted { retry_after: wait - patience })
+    fn judge(&self, state: &State, scene: &Scene<'_>, take: Take, already: u64) -> Decision {
+        let mut decision = None;
+        self.judge_into(state, scene.now, &take, already, &mut decision);
+        decision.unwrap_or_else(|| unreachable!("every take is answered"))
     }
 
-    fn chargeable(&self, state: &State, scene: &Scene, units: u64) -> u64 {
-        let room = self.pace.sub(self.deepest, self.used(state, scene.now));
-        self.pace.units_in(room).min(units)
+    fn chargeable(&self, state: &State, scene: &Scene<'_>, units: u64) -> u64 {
+        let room = self.pace.sub::<true>(self.deepest, self.used::<true>(state, scene.now));
+        self.pace.units_in::<true>(room).min(units)
     }
 
-    #[inline]
-    fn charge(&self, state: &mut State, scene: &Scene, units: u64) -> Option<Receipt> {
-        let level = self.level(self.used(state, scene.now), units);
-        let until = self.write(state, scene.now, level);
-        Some(Receipt { id: scene.id, units, at: scene.now, until, until_parts: self.pace.parts() })
+    fn charge(&self, state: &mut State, scene: &Scene<'_>, units: u64) -> Option<Receipt> {
+        Some(exactly!(self.charge_in(state, scene, units)))
     }
 
-    fn give_back(&self, state: &mut State, scene: &Scene, receipt: &Receipt, units: u64) -> u64 {
-        let used = self.used(state, scene.now);
+    fn give_back(
+        &self,
+        state: &mut State,
+        scene: &Scene<'_>,
+        receipt: &Receipt,
+        units: u64,
+    ) -> u64 {
+        let used = self.used::<true>(state, scene.now);
         // A charge is worth what has not refilled since: giving back more would mint units.
         let until = self.pace.adopt(receipt.until, receipt.until_parts);
-        let left = self.pace.sub(until, Moment::at(scene.now));
-        let worth = self.pace.lasting(units).min(left);
+        let left = self.pace.sub::<true>(until, Moment::at(scene.now));
+        let worth = self.pace.lasting::<true>(units).min(left);
         if used == Moment::default() || worth == Moment::default() {
             return 0;
         }
-        self.write(state, scene.now, self.pace.sub(used, worth));
-        self.pace.units_in(worth)
+        self.write::<true>(state, scene.now, self.pace.sub::<true>(used, worth));
+        self.pace.units_in::<true>(worth)
     }
 
     fn fresh_at(&self, state: &State) -> Time {

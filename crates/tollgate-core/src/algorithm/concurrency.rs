@@ -88,7 +88,7 @@ impl Algorithm for Concurrency {
         self.slots
     }
 
-    fn mend(&self, state: &mut State, scene: &Scene) {
+    fn mend(&self, state: &mut State, scene: &Scene<'_>) {
         match state {
             State::Vacant => {}
             State::Holders(holders) => {
@@ -101,12 +101,13 @@ impl Algorithm for Concurrency {
             }
             _ => {
                 let expires = scene.now + self.lease;
-                *state = State::Holders(vec![Holder { id: scene.id, expires, units: self.slots }]);
+                *state =
+                    State::Holders(vec![Holder { id: scene.id(), expires, units: self.slots }]);
             }
         }
     }
 
-    fn judge(&self, state: &State, scene: &Scene, take: Take, already: u64) -> Decision {
+    fn judge(&self, state: &State, scene: &Scene<'_>, take: Take, already: u64) -> Decision {
         let used = Self::used(state, scene.now);
         let asked = take.least.saturating_add(already);
         if asked > self.slots {
@@ -119,20 +120,20 @@ impl Algorithm for Concurrency {
         self.standing(state, scene.now, already + granted).allowed(granted, Span::ZERO)
     }
 
-    fn chargeable(&self, state: &State, scene: &Scene, units: u64) -> u64 {
+    fn chargeable(&self, state: &State, scene: &Scene<'_>, units: u64) -> u64 {
         self.deepest().saturating_sub(Self::used(state, scene.now)).min(units)
     }
 
-    fn charge(&self, state: &mut State, scene: &Scene, units: u64) -> Option<Receipt> {
+    fn charge(&self, state: &mut State, scene: &Scene<'_>, units: u64) -> Option<Receipt> {
         Self::sweep(state, scene.now);
         let expires = scene.now + self.lease;
-        let holder = Holder { id: scene.id, expires, units };
+        let holder = Holder { id: scene.id(), expires, units };
         match state {
             State::Holders(holders) => holders.push(holder),
             _ => *state = State::Holders(vec![holder]),
         }
         Some(Receipt {
-            id: scene.id,
+            id: scene.id(),
             units,
             at: scene.now,
             until: Moment::at(expires),
@@ -144,7 +145,7 @@ impl Algorithm for Concurrency {
     fn settle(
         &self,
         state: &mut State,
-        scene: &Scene,
+        scene: &Scene<'_>,
         receipt: &Receipt,
         actual: u64,
     ) -> Option<u64> {

@@ -62,7 +62,7 @@ impl Algorithm for Cooldown {
         self.after
     }
 
-    fn mend(&self, state: &mut State, scene: &Scene) {
+    fn mend(&self, state: &mut State, scene: &Scene<'_>) {
         let now = scene.now;
         let wrong = match state {
             State::Vacant => false,
@@ -82,7 +82,7 @@ impl Algorithm for Cooldown {
         }
     }
 
-    fn judge(&self, state: &State, scene: &Scene, take: Take, _already: u64) -> Decision {
+    fn judge(&self, state: &State, scene: &Scene<'_>, take: Take, _already: u64) -> Decision {
         let blocked = Self::blocked_until(state).since(scene.now);
         let live = self.live(state, scene.now);
         let forgotten = self.fresh_at(state).since(scene.now);
@@ -96,7 +96,7 @@ impl Algorithm for Cooldown {
             .allowed(take.most, Span::ZERO)
     }
 
-    fn chargeable(&self, state: &State, scene: &Scene, units: u64) -> u64 {
+    fn chargeable(&self, state: &State, scene: &Scene<'_>, units: u64) -> u64 {
         if Self::blocked_until(state) > scene.now {
             return 0;
         }
@@ -106,7 +106,7 @@ impl Algorithm for Cooldown {
     }
 
     /// Failures are not given back, so there is no receipt; a reset forgets them all.
-    fn charge(&self, state: &mut State, scene: &Scene, units: u64) -> Option<Receipt> {
+    fn charge(&self, state: &mut State, scene: &Scene<'_>, units: u64) -> Option<Receipt> {
         if !matches!(state, State::Cooling(_)) {
             *state = State::Cooling(Box::default());
         }

@@ -41,8 +41,8 @@ struct Window {
 }
 
 impl FixedWindow {
-    fn read(state: &State, scene: &Scene) -> Window {
-        let (start, end) = scene.period.map_or((scene.now, scene.now), |p| (p.start(), p.end()));
+    fn read(state: &State, scene: &Scene<'_>) -> Window {
+        let (start, end) = scene.period().map_or((scene.now, scene.now), |p| (p.start(), p.end()));
         match *state {
             // Time does not go back for a window that has begun.
             State::Window { start, end, count } if start > scene.now => {
@@ -70,18 +70,18 @@ impl Algorithm for FixedWindow {
         self.amount
     }
 
-    fn mend(&self, state: &mut State, scene: &Scene) {
+    fn mend(&self, state: &mut State, scene: &Scene<'_>) {
         let wrong = match *state {
             State::Vacant => false,
             State::Window { start, .. } => start > scene.now + Span::CLOCK_SLACK,
             _ => true,
         };
-        if let (true, Some(period)) = (wrong, scene.period) {
+        if let (true, Some(period)) = (wrong, scene.period()) {
             *state = State::Window { start: period.start(), end: period.end(), count: self.amount };
         }
     }
 
-    fn judge(&self, state: &State, scene: &Scene, take: Take, already: u64) -> Decision {
+    fn judge(&self, state: &State, scene: &Scene<'_>, take: Take, already: u64) -> Decision {
         let window = Self::read(state, scene);
         let used = window.count + already;
         let asked = take.least.saturating_add(already);
@@ -98,15 +98,15 @@ impl Algorithm for FixedWindow {
         self.standing(window, used + granted, scene.now).allowed(granted, Span::ZERO)
     }
 
-    fn chargeable(&self, state: &State, scene: &Scene, units: u64) -> u64 {
+    fn chargeable(&self, state: &State, scene: &Scene<'_>, units: u64) -> u64 {
         self.deepest.saturating_sub(Self::read(state, scene).count).min(units)
     }
 
-    fn charge(&self, state: &mut State, scene: &Scene, units: u64) -> Option<Receipt> {
+    fn charge(&self, state: &mut State, scene: &Scene<'_>, units: u64) -> Option<Receipt> {
         let Window { start, end, count } = Self::read(state, scene);
         *state = State::Window { start, end, count: count + units };
         Some(Receipt {
-            id: scene.id,
+            id: scene.id(),
             units,
             at: scene.now.max(start),
             until: Moment::at(end),
@@ -115,7 +115,13 @@ impl Algorithm for FixedWindow {
     }
 
     /// Only into the window that was charged, while it lasts.
-    fn give_back(&self, state: &mut State, scene: &Scene, receipt: &Receipt, units: u64) -> u64 {
+    fn give_back(
+        &self,
+        state: &mut State,
+        scene: &Scene<'_>,
+        receipt: &Receipt,
+        units: u64,
+    ) -> u64 {
         let State::Window { start, end, ref mut count } = *state else { return 0 };
         if !(start..end).contains(&receipt.at) || end <= scene.now {
             return 0;

@@ -38,40 +38,49 @@ impl Algorithm for Queue {
         self.0.capacity()
     }
 
-    fn mend(&self, state: &mut State, scene: &Scene) {
+    fn mend(&self, state: &mut State, scene: &Scene<'_>) {
         self.0.mend(state, scene);
     }
 
-    fn judge(&self, state: &State, scene: &Scene, take: Take, already: u64) -> Decision {
-        let used = self.0.used(state, scene.now);
-        let ahead = self.0.level(used, already);
+    fn judge(&self, state: &State, scene: &Scene<'_>, take: Take, already: u64) -> Decision {
+        let used = self.0.used::<true>(state, scene.now);
+        let ahead = self.0.level::<true>(used, already);
         let asked = take.least.saturating_add(already);
         // Its own set stands in line before it, today and whenever it asks again.
-        let at_best = self.0.level(Moment::default(), already).ceil_span();
+        let at_best = self.0.level::<true>(Moment::default(), already).ceil_span();
         if asked > self.0.capacity() || take.patience.is_some_and(|patience| at_best > patience) {
-            return self.0.standing(ahead).refused(Refusal::CostAboveLimit);
+            return self.0.standing::<true>(ahead).refused(Refusal::CostAboveLimit);
         }
         let delay = ahead.ceil_span();
         let impatience = delay - take.patience.unwrap_or(delay);
-        let retry_after = self.0.wait_for(self.0.level(used, asked)).max(impatience);
+        let retry_after =
+            self.0.wait_for::<true>(self.0.level::<true>(used, asked)).max(impatience);
         if retry_after > Span::ZERO {
-            return self.0.standing(ahead).refused(Refusal::Exhausted { retry_after });
+            return self.0.standing::<true>(ahead).refused(Refusal::Exhausted { retry_after });
         }
-        let granted = self.0.grant(used, take, already);
-        self.0.standing(self.0.level(used, already + granted)).allowed(granted, delay)
+        let granted = self.0.grant::<true>(used, take, already);
+        self.0
+            .standing::<true>(self.0.level::<true>(used, already + granted))
+            .allowed(granted, delay)
     }
 
-    fn chargeable(&self, state: &State, scene: &Scene, units: u64) -> u64 {
+    fn chargeable(&self, state: &State, scene: &Scene<'_>, units: u64) -> u64 {
         self.0.chargeable(state, scene, units)
     }
 
-    fn charge(&self, state: &mut State, scene: &Scene, units: u64) -> Option<Receipt> {
+    fn charge(&self, state: &mut State, scene: &Scene<'_>, units: u64) -> Option<Receipt> {
         self.0.charge(state, scene, units)
     }
 
     /// Only the last in line can leave: the places behind any other have been promised
     /// already, and handing its place out again would send two requests at one moment.
-    fn give_back(&self, state: &mut State, scene: &Scene, receipt: &Receipt, units: u64) -> u64 {
+    fn give_back(
+        &self,
+        state: &mut State,
+        scene: &Scene<'_>,
+        receipt: &Receipt,
+        units: u64,
+    ) -> u64 {
         let last = matches!(*state, State::Bucket { full_at, parts }
             if full_at.is_same(parts, receipt.until, receipt.until_parts));
         if last { self.0.give_back(state, scene, receipt, units) } else { 0 }

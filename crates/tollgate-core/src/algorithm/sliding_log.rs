@@ -69,7 +69,7 @@ impl Algorithm for SlidingLog {
         self.amount
     }
 
-    fn mend(&self, state: &mut State, scene: &Scene) {
+    fn mend(&self, state: &mut State, scene: &Scene<'_>) {
         let wrong = match state {
             State::Vacant => false,
             State::Log(stamps) => {
@@ -82,7 +82,7 @@ impl Algorithm for SlidingLog {
         }
     }
 
-    fn judge(&self, state: &State, scene: &Scene, take: Take, already: u64) -> Decision {
+    fn judge(&self, state: &State, scene: &Scene<'_>, take: Take, already: u64) -> Decision {
         let live = self.live(state, scene.now);
         let stamped = stamps::units(live);
         let used = stamped + already;
@@ -100,22 +100,28 @@ impl Algorithm for SlidingLog {
             .allowed(granted, Span::ZERO)
     }
 
-    fn chargeable(&self, state: &State, scene: &Scene, units: u64) -> u64 {
+    fn chargeable(&self, state: &State, scene: &Scene<'_>, units: u64) -> u64 {
         let used = stamps::units(self.live(state, scene.now));
         self.deepest.saturating_sub(used).min(units)
     }
 
-    fn charge(&self, state: &mut State, scene: &Scene, units: u64) -> Option<Receipt> {
+    fn charge(&self, state: &mut State, scene: &Scene<'_>, units: u64) -> Option<Receipt> {
         if !matches!(state, State::Log(_)) {
             *state = State::Log(Vec::new());
         }
         let State::Log(log) = state else { return None };
         let at = stamps::file(log, scene.now, self.window, units);
         let until = Moment::at(at + self.window);
-        Some(Receipt { id: scene.id, units, at, until, until_parts: 1 })
+        Some(Receipt { id: scene.id(), units, at, until, until_parts: 1 })
     }
 
-    fn give_back(&self, state: &mut State, scene: &Scene, receipt: &Receipt, units: u64) -> u64 {
+    fn give_back(
+        &self,
+        state: &mut State,
+        scene: &Scene<'_>,
+        receipt: &Receipt,
+        units: u64,
+    ) -> u64 {
         let State::Log(log) = state else { return 0 };
         if receipt.at + self.window <= scene.now {
             return 0;

@@ -199,7 +199,7 @@ impl Algorithm for SlidingWindow {
         self.amount
     }
 
-    fn mend(&self, state: &mut State, scene: &Scene) {
+    fn mend(&self, state: &mut State, scene: &Scene<'_>) {
         let exhausted = match state {
             State::Vacant => false,
             State::Blocks(blocks) => {
@@ -224,7 +224,7 @@ impl Algorithm for SlidingWindow {
         }
     }
 
-    fn judge(&self, state: &State, scene: &Scene, take: Take, already: u64) -> Decision {
+    fn judge(&self, state: &State, scene: &Scene<'_>, take: Take, already: u64) -> Decision {
         let view = self.view(state, scene.now);
         let weight = self.weight(&view);
         let asked = take.least.saturating_add(already);
@@ -242,12 +242,12 @@ impl Algorithm for SlidingWindow {
         self.standing(&view, weight, already + granted, scene.now).allowed(granted, Span::ZERO)
     }
 
-    fn chargeable(&self, state: &State, scene: &Scene, units: u64) -> u64 {
+    fn chargeable(&self, state: &State, scene: &Scene<'_>, units: u64) -> u64 {
         let view = self.view(state, scene.now);
         self.room(self.weight(&view), self.deepest).min(units)
     }
 
-    fn charge(&self, state: &mut State, scene: &Scene, units: u64) -> Option<Receipt> {
+    fn charge(&self, state: &mut State, scene: &Scene<'_>, units: u64) -> Option<Receipt> {
         if !matches!(state, State::Blocks(_)) {
             *state = State::Blocks(Box::new(self.empty()));
         }
@@ -257,7 +257,7 @@ impl Algorithm for SlidingWindow {
         let start = Time::computed(blocks.newest * self.block);
         let gone = Time::computed((blocks.newest + self.slices as u64 + 1) * self.block);
         Some(Receipt {
-            id: scene.id,
+            id: scene.id(),
             units,
             at: scene.now.max(start),
             until: Moment::at(gone),
@@ -265,7 +265,7 @@ impl Algorithm for SlidingWindow {
         })
     }
 
-    fn give_back(&self, state: &mut State, _: &Scene, receipt: &Receipt, units: u64) -> u64 {
+    fn give_back(&self, state: &mut State, _: &Scene<'_>, receipt: &Receipt, units: u64) -> u64 {
         let State::Blocks(blocks) = state else { return 0 };
         let index = receipt.at.as_micros() / blocks.length;
         let back = blocks.newest.checked_sub(index).and_then(|back| usize::try_from(back).ok());

@@ -1,0 +1,211 @@
+//! Decides any set, with all the bookkeeping that terms, shadows and settlements need.
+
+use core::ops::Range;
+
+use super::{Place, Ruling};
+use crate::algorithm::Scene;
+use crate::ask::{Ask, Receipt, Take};
+use crate::check::{Gate, Set};
+use crate::decision::{Answer, Decision, Refusal};
+use crate::state::State;
+use crate::time::{Span, Time};
+
+/// Everything one set is decided on.
+pub(super) struct Desk<'d> {
+    pub(super) set: &'d Set<'d>,
+    pub(super) now: Time,
+    pub(super) places: &'d [Place],
+    pub(super) cells: &'d mut [State],
+    pub(super) decisions: &'d mut [Option<Decision>],
+}
+
+/// Cells as they were, to be put back if the set is refused; the oldest first.
+type Undo = Vec<(usize, State)>;
+
+/// What is known of a term while its checks are asked.
+#[derive(Clone, Copy, Default)]
+struct Term {
+    /// One of its checks may block.
+    enforced: bool,
+    /// One of those has admitted.
+    met: bool,
+}
+
+impl Term {
+    fn admits(self) -> bool {
+        self.met || !self.enforced
+    }
+}
+
+impl<'d> Desk<'d> {
+    fn scene(&self, index: usize) -> Scene<'d> {
+        Scene { now: self.now, set: self.set, index }
+    }
+
+    /// Decides each term alone.
+    pub(super) fn decide_each(&mut self) -> Ruling {
+        let checks = self.set.checks;
+        let mut ruling = Ruling::Admitted;
+        let mut start = 0;
+        while start < checks.len() {
+            let next = (start + 1..checks.len()).find(|index| !checks[*index].is_alternative());
+            let end = next.unwrap_or(checks.len());
+            if self.decide(start..end) == Ruling::Refused {
+                ruling = Ruling::Refused;
+            }
+            start = end;
+        }
+        ruling
+    }
+
+    /// Decides the terms in `range`, all or nothing.
+    pub(super) fn decide(&mut self, range: Range<usize>) -> Ruling {
+        let mut undo = Undo::new();
+        let mut admitted = true;
+        let mut term = Term::default();
+        for index in range.clone() {
+            let check = &self.set.checks[index];
+            if !check.is_alternative() {
+                admitted &= term.admits();
+                term = Term::default();
+            }
+            let enforce = check.gate() == Gate::Enforce;
+            if enforce && term.met {
+                self.decisions[index] = None;
+                continue;
+            }
+            let decision = self.ask(range.start, index, &mut undo);
+            term.enforced |= enforce;
+            term.met |= enforce && decision.is_allowed();
+            self.decisions[index] = Some(decision);
+        }
+        if admitted && term.admits() {
+            for index in range {
+                self.commit(index);
+            }
+            return Ruling::Admitted;
+        }
+        for (cell, state) in undo.into_iter().rev() {
+            self.cells[cell] = state;
+        }
+        for decision in self.decisions[range].iter_mut().flatten() {
+            decision.receipt = None;
+        }
+        Ruling::Refused
+    }
+
+    fn ask(&mut self, first: usize, index: usize, undo: &mut Undo) -> Decision {
+        let check = &self.set.checks[index];
+        let cell = self.places[index].cell;
+        let scene = self.scene(index);
+        // Mended for good, whatever becomes of the set.
+        check.limit().each().mend(&mut self.cells[cell], &scene);
+        for (_, kept) in undo.iter_mut().filter(|(kept, _)| *kept == cell) {
+            check.limit().each().mend(kept, &scene);
+        }
+        let staged = self.staged(first, index);
+        let limit = check.limit();
+        match check.ask {
+            Ask::Take(take) => limit.each().judge(&self.cells[cell], &scene, take, staged),
+            // What is not asked for is done at once, so that later checks see it.
+            Ask::Charge(cost) => {
+                self.keep(cell, undo);
+                let algorithm = limit.each();
+                let state = &mut self.cells[cell];
+                let units = algorithm.chargeable(state, &scene, cost.units());
+                let receipt = if units > 0 { algorithm.charge(state, &scene, units) } else { None };
+                Decision { receipt, ..self.standing(index, staged, units) }
+            }
+            Ask::Settle { receipt, actual } => {
+                self.settle(index, staged, &receipt, actual.units(), undo)
+            }
+            Ask::Renew(receipt) => {
+                self.keep(cell, undo);
+                match limit.renew(&mut self.cells[cell], &scene, &receipt) {
+                    Some(units) => self.standing(index, staged, units),
+                    None => self.refused(index, staged, Refusal::Lost),
+                }
+            }
+            Ask::Reset => {
+                self.keep(cell, undo);
+                self.cells[cell] = State::Vacant;
+                self.standing(index, staged, 0)
+            }
+        }
+    }
+
+    fn settle(
+        &mut self,
+        index: usize,
+        staged: u64,
+        receipt: &Receipt,
+        actual: u64,
+        undo: &mut Undo,
+    ) -> Decision {
+        let check = &self.set.checks[index];
+        let Place { cell, settled } = self.places[index];
+        let remember = check.settles().is_some();
+        if remember && matches!(self.cells[settled], State::Settled { until } if until > self.now) {
+            return self.refused(index, staged, Refusal::Spent);
+        }
+        self.keep(cell, undo);
+        let scene = self.scene(index);
+        let algorithm = check.limit().each();
+        let Some(units) = algorithm.settle(&mut self.cells[cell], &scene, receipt, actual) else {
+            return self.refused(index, staged, Refusal::Lost);
+        };
+        if remember && receipt.until() > self.now {
+            self.keep(settled, undo);
+            self.cells[settled] = State::Settled { until: receipt.until() };
+        }
+        self.standing(index, staged, units)
+    }
+
+    /// Remembers a cell as it is, unless nothing can be refused after it.
+    fn keep(&self, cell: usize, undo: &mut Undo) {
+        if self.set.checks.len() > 1 {
+            undo.push((cell, self.cells[cell].clone()));
+        }
+    }
+
+    /// Units that takes before `index` will be charged to the same cell if the set is admitted.
+    fn staged(&self, first: usize, index: usize) -> u64 {
+        let cell = self.places[index].cell;
+        (first..index)
+            .filter(|earlier| self.places[*earlier].cell == cell)
+            .filter_map(|earlier| self.chosen(earlier))
+            .map(|decision| decision.granted)
+            .sum()
+    }
+
+    /// The decision of a take that is charged if the set is admitted.
+    fn chosen(&self, index: usize) -> Option<&Decision> {
+        let take = matches!(self.set.checks[index].ask, Ask::Take(_));
+        self.decisions[index].as_ref().filter(|decision| take && decision.is_allowed())
+    }
+
+    /// Writes what a chosen take was granted.
+    fn commit(&mut self, index: usize) {
+        let check = &self.set.checks[index];
+        let scene = self.scene(index);
+        let (Ask::Take(_), Some(decision)) = (&check.ask, &mut self.decisions[index]) else {
+            return;
+        };
+        if decision.is_allowed() && decision.granted > 0 && check.limit().uses_up() {
+            let state = &mut self.cells[self.places[index].cell];
+            decision.receipt = check.limit().each().charge(state, &scene, decision.granted);
+        }
+    }
+
+    /// How the cell stands now, as the answer to something that was done and not asked.
+    fn standing(&self, index: usize, staged: u64, granted: u64) -> Decision {
+        let check = &self.set.checks[index];
+        let state = &self.cells[self.places[index].cell];
+        let peek = check.limit().each().judge(state, &self.scene(index), Take::PEEK, staged);
+        Decision { answer: Answer::Allowed { delay: Span::ZERO }, granted, ..peek }
+    }
+
+    fn refused(&self, index: usize, staged: u64, refusal: Refusal) -> Decision {
+        Decision { answer: Answer::Refused(refusal), ..self.standing(index, staged, 0) }
+    }
+}
