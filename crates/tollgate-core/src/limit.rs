@@ -6,12 +6,15 @@
 )]
 
 mod error;
+mod exact;
+mod settings;
 #[cfg(test)]
 mod tests;
 
 use std::borrow::Cow;
 
 pub use self::error::LimitError;
+pub use self::settings::{Cooldown, Escalation, Slices};
 
 use crate::algorithm::bucket::Bucket;
 use crate::algorithm::concurrency::Concurrency;
@@ -22,7 +25,6 @@ use crate::algorithm::sliding_window::SlidingWindow;
 use crate::algorithm::{Algorithm, Scene};
 use crate::ask::{Receipt, Take};
 use crate::decision::Decision;
-use crate::moment::{Moment, Pace};
 use crate::quota::{Per, Quota};
 use crate::state::State;
 use crate::time::{Span, Time};
@@ -68,53 +70,6 @@ enum Kind {
     Cooldown(Cooldown),
 }
 
-/// How a sliding window counts: in how many slices, and what becomes of the oldest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Slices {
-    /// The oldest slice counts by its overlap with the window. One slice is the classic
-    /// "previous window times overlap plus current"; more follow real traffic more closely.
-    Weighted(u32),
-    /// The oldest slice counts in full, so no window ever holds more than the amount; ten
-    /// slices give up at most a tenth of the rate for it.
-    Strict(u32),
-}
-
-/// Failures, then a block: the settings of a cooldown.
-///
-/// ```
-/// use tollgate_core::{Cooldown, Escalation, Limit, Span};
-///
-/// // Five failures within ten minutes block for fifteen minutes, doubling up to a day.
-/// let minutes = |n: u64| Span::from_secs(n * 60);
-/// let login = Limit::cooldown("login", Cooldown {
-///     after: 5,
-///     within: minutes(10),
-///     block: minutes(15),
-///     escalation: Some(Escalation { factor: 2, max: minutes(24 * 60) }),
-/// })?;
-/// # Ok::<(), tollgate_core::LimitError>(())
-/// ```
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cooldown {
-    /// Failures that lead to a block, up to 1000.
-    pub after: u64,
-    /// How close together they have to be.
-    pub within: Span,
-    /// How long the first block lasts.
-    pub block: Span,
-    /// Whether further blocks last longer.
-    pub escalation: Option<Escalation>,
-}
-
-/// How blocks in a row grow.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Escalation {
-    /// How many times longer each block is than the one before.
-    pub factor: u32,
-    /// The longest a block gets.
-    pub max: Span,
-}
-
 impl Limit {
     /// The longest name, in bytes.
     pub const MAX_NAME: usize = 128;
@@ -125,9 +80,6 @@ impl Limit {
     /// The shortest calendar window. Below it, time would leave the window between working
     /// it out and asking the store.
     pub const SHORTEST_CALENDAR: Span = Span::from_secs(1);
-    /// Bucket arithmetic multiplies units by parts of a microsecond; up to here it is exact,
-    /// with room for a debt of one burst.
-    const MAX_PARTS: u64 = 1 << 52;
 
     /// A bucket of `burst` tokens, refilled continuously at the quota's rate. The one to use
     /// when in doubt: a caller that was quiet may burst, and the rate holds over any time.
@@ -372,7 +324,7 @@ impl Limit {
     ) -> bool {
         if let Some(bucket) = self.as_bucket() {
             bucket.mend(state, scene);
-            return bucket.judge_into(state, scene.now, take, 0, decision);
+            return bucket.judge_into(state, scene.now, take, 0, decision).is_some();
         }
         let algorithm = self.each();
         algorithm.mend(state, scene);
@@ -426,72 +378,5 @@ impl Limit {
             Ok(kind) => Ok(Self { name, kind, per }),
             Err(reason) => Err(LimitError::new(&name, reason)),
         }
-    }
-
-    fn bucket(quota: Quota) -> Result<Bucket, error::Reason> {
-        match quota.burst().unwrap_or(quota.amount()) {
-            0 => Err(error::Reason::ZeroBurst),
-            capacity => Self::bucket_of(quota, capacity),
-        }
-    }
-
-    fn bucket_of(quota: Quota, capacity: u64) -> Result<Bucket, error::Reason> {
-        let period = Self::fixed_length(quota)?;
-        let pace = Pace::new(quota.amount(), period);
-        if !Self::is_exact(pace, capacity) {
-            return Err(error::Reason::BucketNotExact {
-                quota,
-                largest_burst: Self::MAX_PARTS / pace.parts(),
-                rounder_amount: Self::rounder_amount(quota.amount(), period, capacity),
-            });
-        }
-        let full = pace.lasting::<true>(capacity);
-        if full > Moment::lasting(Span::MAX) {
-            return Err(error::Reason::RecoveryTooLong {
-                capacity,
-                largest_burst: pace.units_in::<true>(Moment::lasting(Span::MAX)),
-            });
-        }
-        Ok(Bucket::new(pace, capacity, true))
-    }
-
-    fn is_exact(pace: Pace, capacity: u64) -> bool {
-        capacity.checked_mul(pace.parts()).is_some_and(|parts| parts <= Self::MAX_PARTS)
-    }
-
-    /// The nearest amount, in round decimal steps, that shares enough factors with the period.
-    fn rounder_amount(amount: u64, period: Span, capacity: u64) -> Option<u64> {
-        core::iter::successors(Some(10_u64), |step| step.checked_mul(10))
-            .map_while(|step| {
-                let down = amount / step * step;
-                let up = down.checked_add(step)?;
-                let nearest = if amount - down <= up - amount { down } else { up };
-                (nearest > 0).then_some(nearest)
-            })
-            .find(|nearest| {
-                *nearest <= Quota::MAX_AMOUNT
-                    && Self::is_exact(Pace::new(*nearest, period), capacity.max(*nearest))
-            })
-    }
-
-    fn window_amount(quota: Quota) -> Result<u64, error::Reason> {
-        match quota.burst() {
-            Some(burst) => Err(error::Reason::BurstOnWindow { burst }),
-            None => Ok(quota.amount()),
-        }
-    }
-
-    fn fixed_length(quota: Quota) -> Result<Span, error::Reason> {
-        match quota.per() {
-            Per::Span(span) => Ok(span),
-            Per::Months(months) => Err(error::Reason::Months { months, amount: quota.amount() }),
-        }
-    }
-
-    fn check_span(what: &'static str, span: Span) -> Result<(), error::Reason> {
-        if span.is_zero() || span > Span::MAX {
-            return Err(error::Reason::SpanOutOfRange { what, found: span });
-        }
-        Ok(())
     }
 }

@@ -82,43 +82,49 @@ fn decide_set(
     cells: &mut [State],
     decisions: &mut [Option<Decision>],
 ) -> Ruling {
+    let count = set.checks.len();
+    let (places, decisions) = (&places[..count], &mut decisions[..count]);
+    if is_plain(set, now, places)
+        && let Some(cells) = cells.get_mut(..count)
+    {
+        return decide_plain(set, now, cells, decisions);
+    }
     if set.checks.iter().any(|check| check.is_stale(now)) {
         decisions.fill(None);
         return Ruling::Stale;
-    }
-    let count = set.checks.len();
-    let (places, decisions) = (&places[..count], &mut decisions[..count]);
-    if !set.independent
-        && let Some(ruling) = decide_plain(set, now, places, cells, decisions)
-    {
-        return ruling;
     }
     let mut desk = Desk { set, now, places, cells, decisions };
     if set.independent { desk.decide_each() } else { desk.decide(0..count) }
 }
 
-/// Decides what nearly every request owes, takes on different counters that all have to
-/// admit, without the bookkeeping that only other sets need; `None` for those.
-///
-/// The answers are the same as [`Desk::decide`] would give.
+/// Whether this is what nearly every request owes: takes that all have to admit, each on a
+/// counter of its own, laid out in order.
+fn is_plain(set: &Set<'_>, now: Time, places: &[Place]) -> bool {
+    let mut checks = set.checks.iter().zip(places).enumerate();
+    !set.independent
+        && checks.all(|(index, (check, place))| {
+            place.cell == index && check.plain_take().is_some() && !check.is_stale(now)
+        })
+}
+
+/// Decides a plain set without the bookkeeping that only others need. The answers are those
+/// that [`Desk::decide`] would give.
 fn decide_plain(
     set: &Set<'_>,
     now: Time,
-    places: &[Place],
     cells: &mut [State],
     decisions: &mut [Option<Decision>],
-) -> Option<Ruling> {
-    // Each check on a cell of its own, in order, as stores lay them out when no key comes twice.
-    let distinct = places.iter().enumerate().all(|(index, place)| place.cell == index);
-    let cells = cells.get_mut(..set.checks.len()).filter(|_| distinct)?;
+) -> Ruling {
     let mut admitted = true;
     let all = set.checks.iter().zip(&mut *cells).zip(&mut *decisions);
     for (index, ((check, state), decision)) in all.enumerate() {
-        let (take, scene) = (check.plain_take()?, Scene { now, set, index });
-        admitted &= check.limit().judge_plain(state, &scene, take, decision);
+        if let Some(take) = check.plain_take() {
+            let scene = Scene { now, set, index };
+            admitted &= check.limit().judge_plain(state, &scene, take, decision);
+        }
     }
     if !admitted {
-        return Some(Ruling::Refused);
+        return Ruling::Refused;
     }
     let all = set.checks.iter().zip(cells).zip(decisions);
     for (index, ((check, state), decision)) in all.enumerate() {
@@ -126,5 +132,5 @@ fn decide_plain(
             check.limit().charge_plain(state, &Scene { now, set, index }, decision);
         }
     }
-    Some(Ruling::Admitted)
+    Ruling::Admitted
 }

@@ -125,9 +125,8 @@ impl Bucket {
         free.saturating_sub(already).min(take.most)
     }
 
-    #[inline(always)]
-    fn write<const FRACTIONS: bool>(&self, state: &mut State, now: Time, level: Moment) -> Moment {
-        let full_at = self.pace.add::<FRACTIONS>(Moment::at(now), level);
+    fn write(&self, state: &mut State, now: Time, level: Moment) -> Moment {
+        let full_at = self.pace.add::<true>(Moment::at(now), level);
         *state = if level == Moment::default() {
             State::Vacant
         } else {
@@ -139,7 +138,7 @@ impl Bucket {
     #[cold]
     fn mend_slowly(&self, state: &mut State, now: Time) {
         if !matches!(state, State::Bucket { .. }) || self.used::<true>(state, now) > self.horizon {
-            self.write::<true>(state, now, self.full);
+            self.write(state, now, self.full);
         }
     }
 
@@ -149,7 +148,8 @@ impl Bucket {
         self.pace.is_whole()
     }
 
-    /// Judges a take and writes the decision where it belongs; whether it is allowed.
+    /// Judges a take and writes the decision where it belongs; if it is allowed, returns the
+    /// time until the bucket is full after it.
     #[inline(always)]
     pub(crate) fn judge_into(
         &self,
@@ -158,7 +158,7 @@ impl Bucket {
         take: &Take,
         already: u64,
         decision: &mut Option<Decision>,
-    ) -> bool {
+    ) -> Option<Moment> {
         exactly!(self.judge_in(state, now, take, already, decision))
     }
 
@@ -170,12 +170,12 @@ impl Bucket {
         take: &Take,
         already: u64,
         decision: &mut Option<Decision>,
-    ) -> bool {
+    ) -> Option<Moment> {
         let used = self.used::<FRACTIONS>(state, now);
         let asked = take.least.saturating_add(already);
         if asked > self.capacity {
             *decision = Some(self.never::<FRACTIONS>(used, already));
-            return false;
+            return None;
         }
         let level = self.level::<FRACTIONS>(used, asked);
         if !Pace::fits::<FRACTIONS>(level, self.full) {
@@ -188,7 +188,7 @@ impl Bucket {
             (granted, self.level::<FRACTIONS>(used, already + granted))
         };
         *decision = Some(self.standing::<FRACTIONS>(level).allowed(granted, Span::ZERO));
-        true
+        Some(level)
     }
 
     #[cold]
@@ -206,7 +206,7 @@ impl Bucket {
         take: &Take,
         already: u64,
         decision: &mut Option<Decision>,
-    ) -> bool {
+    ) -> Option<Moment> {
         let wait = self.wait_for::<FRACTIONS>(level);
         let mut patience = Span::ZERO;
         if let Some(patient) = take.patience {
@@ -215,40 +215,12 @@ impl Bucket {
             patience = patient.min(Span::from_micros(room.micros));
             if wait <= patience {
                 *decision = Some(self.standing::<FRACTIONS>(level).allowed(take.least, wait));
-                return true;
+                return Some(level);
             }
         }
         let standing = self.standing::<FRACTIONS>(self.level::<FRACTIONS>(used, already));
         *decision = Some(standing.refused(Refusal::Exhausted { retry_after: wait - patience }));
-        false
-    }
-
-    /// Charges what was judged just now.
-    #[inline(always)]
-    pub(crate) fn charge_judged(
-        &self,
-        state: &mut State,
-        scene: &Scene<'_>,
-        decision: &mut Decision,
-    ) {
-        let units = decision.granted;
-        if units == 0 {
-            return;
-        }
-        if !self.is_whole() {
-            decision.receipt = Some(self.charge_in::<true>(state, scene, units));
-            return;
-        }
-        // At a pace of whole microseconds the time until full stands in the decision already.
-        let until = Moment::at(scene.now + decision.reset_after);
-        if let State::Bucket { full_at, parts } = state {
-            // In place: replacing the whole state would have to drop the old one.
-            (*full_at, *parts) = (until, 1);
-        } else {
-            *state = State::Bucket { full_at: until, parts: 1 };
-        }
-        let (id, at) = (scene.id(), scene.now);
-        decision.receipt = Some(Receipt { id, units, at, until, until_parts: 1 });
+        None
     }
 
     /// Decides and charges one take alone.
@@ -261,24 +233,67 @@ impl Bucket {
         decision: &mut Option<Decision>,
     ) -> Ruling {
         self.mend(state, scene);
-        if !self.judge_into(state, scene.now, take, 0, decision) {
+        exactly!(self.take_in(state, scene, take, decision))
+    }
+
+    #[inline(always)]
+    fn take_in<const FRACTIONS: bool>(
+        &self,
+        state: &mut State,
+        scene: &Scene<'_>,
+        take: &Take,
+        decision: &mut Option<Decision>,
+    ) -> Ruling {
+        let Some(level) = self.judge_in::<FRACTIONS>(state, scene.now, take, 0, decision) else {
             return Ruling::Refused;
-        }
+        };
         if let Some(decision) = decision {
-            self.charge_judged(state, scene, decision);
+            self.file::<FRACTIONS>(state, scene, decision, level);
         }
         Ruling::Admitted
     }
 
-    fn charge_in<const FRACTIONS: bool>(
+    /// Charges what was judged just now, alone on its cell.
+    #[inline(always)]
+    pub(crate) fn charge_judged(
         &self,
         state: &mut State,
         scene: &Scene<'_>,
-        units: u64,
-    ) -> Receipt {
-        let level = self.level::<FRACTIONS>(self.used::<FRACTIONS>(state, scene.now), units);
-        let until = self.write::<FRACTIONS>(state, scene.now, level);
-        Receipt { id: scene.id(), units, at: scene.now, until, until_parts: self.pace.parts() }
+        decision: &mut Decision,
+    ) {
+        if self.is_whole() {
+            // At a pace of whole microseconds the time until full stands in the decision.
+            let level = Moment::lasting(decision.reset_after);
+            self.file::<false>(state, scene, decision, level);
+        } else {
+            let used = self.used::<true>(state, scene.now);
+            let level = self.level::<true>(used, decision.granted);
+            self.file::<true>(state, scene, decision, level);
+        }
+    }
+
+    /// Files a charge that leaves `level` until the bucket is full.
+    #[inline(always)]
+    fn file<const FRACTIONS: bool>(
+        &self,
+        state: &mut State,
+        scene: &Scene<'_>,
+        decision: &mut Decision,
+        level: Moment,
+    ) {
+        let (id, units, at) = (scene.id(), decision.granted, scene.now);
+        if units == 0 {
+            return;
+        }
+        let until = self.pace.add::<FRACTIONS>(Moment::at(at), level);
+        let until_parts = if FRACTIONS { self.pace.parts() } else { 1 };
+        if let State::Bucket { full_at, parts } = state {
+            // In place: replacing the whole state would have to drop the old one.
+            (*full_at, *parts) = (until, until_parts);
+        } else {
+            *state = State::Bucket { full_at: until, parts: until_parts };
+        }
+        decision.receipt = Some(Receipt { id, units, at, until, until_parts });
     }
 }
 
@@ -314,7 +329,10 @@ impl Algorithm for Bucket {
     }
 
     fn charge(&self, state: &mut State, scene: &Scene<'_>, units: u64) -> Option<Receipt> {
-        Some(exactly!(self.charge_in(state, scene, units)))
+        let level = self.level::<true>(self.used::<true>(state, scene.now), units);
+        let until = self.write(state, scene.now, level);
+        let until_parts = self.pace.parts();
+        Some(Receipt { id: scene.id(), units, at: scene.now, until, until_parts })
     }
 
     fn give_back(
@@ -332,7 +350,7 @@ impl Algorithm for Bucket {
         if used == Moment::default() || worth == Moment::default() {
             return 0;
         }
-        self.write::<true>(state, scene.now, self.pace.sub::<true>(used, worth));
+        self.write(state, scene.now, self.pace.sub::<true>(used, worth));
         self.pace.units_in::<true>(worth)
     }
 
