@@ -1,9 +1,8 @@
-//! The core from outside: the vectors, the oracle's walks, and the bounds it promises.
+//! The core from outside: the bounds it promises, its honesty, its parsers.
 
 mod it {
     mod bucket_bounds;
     mod concurrency_bounds;
-    mod contract;
     mod counter;
     mod honesty;
     mod keys;
