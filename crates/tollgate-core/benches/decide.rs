@@ -150,7 +150,9 @@ fn main() {
         return;
     }
     if arguments.first().is_some_and(|argument| argument == "cases") {
-        CASES.iter().for_each(|case| println!("{case}"));
+        for case in CASES {
+            println!("{case}");
+        }
         return;
     }
     // All cases in turn, several times over: what disturbs the machine disturbs all alike.

@@ -80,6 +80,15 @@ impl fmt::Display for Refusal {
 }
 
 impl Decision {
+    /// Corrects a decision of a set that was refused to how the limit stands without it.
+    pub(crate) fn restate(&mut self, standing: Self) {
+        let answer = match self.answer {
+            Answer::Allowed { .. } => Answer::Allowed { delay: Span::ZERO },
+            refused @ Answer::Refused(_) => refused,
+        };
+        *self = Self { answer, ..standing };
+    }
+
     /// Whether the limit said yes.
     pub const fn is_allowed(&self) -> bool {
         matches!(self.answer, Answer::Allowed { .. })
@@ -119,7 +128,7 @@ impl Decision {
 
     /// Units granted; for a settlement, the units that now stand.
     ///
-    /// In a set that another limit refused, what would have been granted.
+    /// Nothing in a set that was refused, also where this limit alone would have admitted.
     pub const fn granted(&self) -> u64 {
         self.granted
     }

@@ -264,6 +264,16 @@ impl Limit {
         }
     }
 
+    /// The longest delay this limit hands out: how far ahead it promises a turn to a caller
+    /// with the patience for it. Zero for limits that only ever answer for now.
+    pub fn longest_delay(&self) -> Span {
+        match &self.kind {
+            Kind::TokenBucket(bucket) | Kind::LeakyBucket(bucket) => bucket.longest_promise(),
+            Kind::Queue(queue) => queue.longest_delay(),
+            _ => Span::ZERO,
+        }
+    }
+
     /// The calendar period this limit has to be handed with each check; `None` unless it is
     /// a fixed window.
     pub const fn calendar(&self) -> Option<Per> {

@@ -4,6 +4,7 @@ mod desk;
 
 use self::desk::Desk;
 use crate::algorithm::Scene;
+use crate::ask::Take;
 use crate::check::Set;
 use crate::decision::Decision;
 use crate::state::State;
@@ -124,6 +125,13 @@ fn decide_plain(
         }
     }
     if !admitted {
+        let all = set.checks.iter().zip(cells).zip(decisions);
+        for (index, ((check, state), decision)) in all.enumerate() {
+            if let Some(decision) = decision.as_mut().filter(|decision| decision.is_allowed()) {
+                let scene = Scene { now, set, index };
+                decision.restate(check.limit().each().judge(state, &scene, Take::PEEK, 0));
+            }
+        }
         return Ruling::Refused;
     }
     let all = set.checks.iter().zip(cells).zip(decisions);

@@ -1,5 +1,8 @@
 //! The core from outside: the bounds it promises, its honesty, its parsers.
 
+// Tests say what is wrong by panicking.
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic)]
+
 mod it {
     mod bucket_bounds;
     mod concurrency_bounds;

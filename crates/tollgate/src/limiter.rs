@@ -104,7 +104,7 @@ impl<S: Store> Limiter<S> {
     /// ```
     pub fn check_plan<'a>(
         &'a self,
-        plan: &'a Plan<'a>,
+        plan: &'a Plan<'_>,
     ) -> Deciding<S, impl Future<Output = Result<Verdict, CheckError>> + Send + 'a> {
         Deciding::new(async move {
             let mut decisions: Decisions = SmallVec::new();
@@ -243,7 +243,9 @@ impl<S: Store> Limiter<S> {
                     self.sit_out(check, &decision).await;
                     return Ok(decision);
                 }
-                let Some(pause) = pause_after(&decision, left) else { return Ok(decision) };
+                let Some(pause) = pause_after(&decision, check.limit(), left) else {
+                    return Ok(decision);
+                };
                 clock.sleep_until(clock.now() + pause).await;
             }
         })
@@ -309,7 +311,7 @@ impl<S: Store> Limiter<S> {
         let mut now = self.store.clock().now();
         // Once for the window this process believes in, then for the store's own time.
         for _ in 0..CALENDAR_TRIES {
-            let checks: SmallVec<[Check<'_>; 1]> =
+            let checks: SmallVec<[Check<'_>; 2]> =
                 checks.iter().map(|check| in_period(*check, now)).collect();
             let id = fresh_id();
             let set =
@@ -341,13 +343,14 @@ const CALENDAR_TRIES: usize = 4;
 const POLL: Span = Span::from_millis(10);
 
 /// How long to pause before asking again; `None` if that would be in vain.
-fn pause_after(decision: &Decision, left: Span) -> Option<Span> {
+fn pause_after(decision: &Decision, limit: &Limit, left: Span) -> Option<Span> {
     let pause = match decision.refusal()? {
         Refusal::Exhausted { retry_after } | Refusal::Blocked { retry_after } => retry_after,
         Refusal::Busy if !left.is_zero() => POLL.min(left),
         Refusal::Busy | Refusal::CostAboveLimit | Refusal::Spent | Refusal::Lost => return None,
     };
-    (pause <= left).then_some(pause)
+    // After the pause comes the delay that the limit promised as late as patience allowed.
+    (pause + left.min(limit.longest_delay()) <= left).then_some(pause)
 }
 
 /// A place in line that is given back unless its receipt is taken out in time.

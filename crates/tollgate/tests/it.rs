@@ -1,5 +1,14 @@
 //! The library from outside: the conformance suite on the plain store, and the limiter.
 
+// Tests say what is wrong by panicking.
+#![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic)]
+
 mod it {
+    mod allocations;
     mod conformance;
+    mod forgetting;
+    mod holding;
+    mod limiter;
+    mod verdicts;
+    mod waiting;
 }

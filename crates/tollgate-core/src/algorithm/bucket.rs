@@ -75,6 +75,11 @@ impl Bucket {
         self.full.ceil_span()
     }
 
+    /// A promised place in line is a debt, and goes no deeper than one.
+    pub(crate) fn longest_promise(&self) -> Span {
+        Span::from_micros(self.pace.sub::<true>(self.deepest, self.full).micros)
+    }
+
     /// The moment of recovery that the state tells.
     #[inline(always)]
     fn full_at(&self, state: &State) -> Moment {
@@ -210,9 +215,7 @@ impl Bucket {
         let wait = self.wait_for::<FRACTIONS>(level);
         let mut patience = Span::ZERO;
         if let Some(patient) = take.patience {
-            // A promised place in line is a debt, and goes no deeper than one.
-            let room = self.pace.sub::<FRACTIONS>(self.deepest, self.full);
-            patience = patient.min(Span::from_micros(room.micros));
+            patience = patient.min(self.longest_promise());
             if wait <= patience {
                 *decision = Some(self.standing::<FRACTIONS>(level).allowed(take.least, wait));
                 return Some(level);

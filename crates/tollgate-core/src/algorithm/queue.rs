@@ -33,6 +33,13 @@ use crate::time::{Span, Time};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Queue(pub(crate) Bucket);
 
+impl Queue {
+    /// What the last in a full line waits.
+    pub(crate) fn longest_delay(&self) -> Span {
+        self.0.level::<true>(Moment::default(), self.0.capacity() - 1).ceil_span()
+    }
+}
+
 impl Algorithm for Queue {
     fn capacity(&self) -> u64 {
         self.0.capacity()

@@ -88,8 +88,8 @@ impl<'d> Desk<'d> {
         for (cell, state) in undo.into_iter().rev() {
             self.cells[cell] = state;
         }
-        for decision in self.decisions[range].iter_mut().flatten() {
-            decision.receipt = None;
+        if range.len() > 1 {
+            range.for_each(|index| self.restate(index));
         }
         Ruling::Refused
     }
@@ -194,6 +194,14 @@ impl<'d> Desk<'d> {
         if decision.is_allowed() && decision.granted > 0 && check.limit().uses_up() {
             let state = &mut self.cells[self.places[index].cell];
             decision.receipt = check.limit().each().charge(state, &scene, decision.granted);
+        }
+    }
+
+    /// Tells of a set that was refused how the limit stands: nothing was granted.
+    fn restate(&mut self, index: usize) {
+        let now = self.standing(index, 0, 0);
+        if let Some(decision) = &mut self.decisions[index] {
+            decision.restate(now);
         }
     }
 

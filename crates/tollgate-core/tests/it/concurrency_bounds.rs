@@ -60,7 +60,7 @@ proptest! {
                     let release = Ask::Settle { receipt, actual: Cost::ZERO };
                     prop_assert!(counter.ask(now, release).is_allowed());
                     let again = counter.ask(now, release);
-                    prop_assert_eq!(again.refusal().map(|r| r.as_str()), Some("lost"));
+                    prop_assert_eq!(again.refusal().map(tollgate_core::Refusal::as_str), Some("lost"));
                 },
                 Move::Renew(index) => if let Some(holder) = pick(index) {
                     let entry = alive.get_mut(&holder).expect("alive");
@@ -84,6 +84,6 @@ fn an_overdue_holder_is_told_that_its_slot_is_gone() {
     let receipt = *counter.take(START, 1).receipt().expect("held");
     assert!(counter.ask(START + LEASE - 1, Ask::Renew(receipt)).is_allowed());
     let overdue = counter.ask(START + 2 * LEASE - 1, Ask::Renew(receipt));
-    assert_eq!(overdue.refusal().map(|r| r.as_str()), Some("lost"));
+    assert_eq!(overdue.refusal().map(tollgate_core::Refusal::as_str), Some("lost"));
     assert!(counter.take(START + 2 * LEASE - 1, 1).is_allowed(), "and somebody else has it");
 }

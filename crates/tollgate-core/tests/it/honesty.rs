@@ -183,7 +183,7 @@ proptest! {
             || counter.limit.algorithm() == "cooldown";
         prop_assert_eq!(decision.is_allowed(), possible);
         if !possible {
-            prop_assert_eq!(decision.refusal().map(|r| r.as_str()), Some("cost_above_limit"));
+            prop_assert_eq!(decision.refusal().map(tollgate_core::Refusal::as_str), Some("cost_above_limit"));
             prop_assert_eq!(decision.retry_after(), None);
         }
     }

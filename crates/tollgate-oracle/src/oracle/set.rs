@@ -62,6 +62,13 @@ impl<'a> Set<'a> {
         }
         if admitted {
             self.commit();
+        } else {
+            // Nothing was granted: each decision tells how its limit stands without the set.
+            for (check, decision) in &mut asked {
+                if let Some(found) = decision {
+                    *found = self.restated(*check, *found);
+                }
+            }
         }
         let mut decisions = Vec::new();
         for (check, decision) in asked {
@@ -139,6 +146,17 @@ impl<'a> Set<'a> {
                 allowed(rule, cell, when, *already, 0)
             }
         }
+    }
+
+    /// What a check of a refused set is told.
+    fn restated(&self, index: usize, found: ExpectedDecision) -> ExpectedDecision {
+        let check = &self.step.checks[index];
+        let when = When { now: self.step.at, period: check.period };
+        let limit = self.oracle.limits.get(&check.limit).expect("was looked up");
+        let cell = &self.oracle.cells[&(limit.name.clone(), check.key.clone())];
+        let stands = looks(limit.rule.as_ref(), cell, when, 0);
+        let ExpectedDecision { allowed, retry_after_us, reason, .. } = found;
+        ExpectedDecision { allowed, retry_after_us, reason, ..stands }
     }
 
     /// Makes everything staged real, then charges the chosen takes in order.
