@@ -70,6 +70,11 @@
 //! less does not; where the time is unknown or never comes, it is absent and the
 //! [`Refusal`] says why.
 
+/// The README's example, compiled and run.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;
+
 mod calendar;
 mod clock;
 mod deciding;
