@@ -145,7 +145,7 @@ impl Limit {
                 Slices::Weighted(_) => SlidingWindow::finest_tick(amount, block)
                     .ok_or(error::Reason::WindowNotExact { amount, block })?,
             };
-            Ok(Kind::SlidingWindow(SlidingWindow::new(amount, window, count, tick, true)))
+            Ok(Kind::SlidingWindow(SlidingWindow::new(amount, window, count, tick)))
         })
     }
 
@@ -209,13 +209,13 @@ impl Limit {
     #[must_use]
     pub fn without_debt(self) -> Self {
         let kind = match self.kind {
-            Kind::TokenBucket(bucket) => Kind::TokenBucket(bucket.with_debt(false)),
-            Kind::LeakyBucket(bucket) => Kind::LeakyBucket(bucket.with_debt(false)),
-            Kind::Queue(Queue(bucket)) => Kind::Queue(Queue(bucket.with_debt(false))),
+            Kind::TokenBucket(bucket) => Kind::TokenBucket(bucket.without_debt()),
+            Kind::LeakyBucket(bucket) => Kind::LeakyBucket(bucket.without_debt()),
+            Kind::Queue(Queue(bucket)) => Kind::Queue(Queue(bucket.without_debt())),
             Kind::FixedWindow(window) => {
                 Kind::FixedWindow(FixedWindow { deepest: window.amount, ..window })
             }
-            Kind::SlidingWindow(window) => Kind::SlidingWindow(window.with_debt(false)),
+            Kind::SlidingWindow(window) => Kind::SlidingWindow(window.without_debt()),
             Kind::SlidingLog(log) => Kind::SlidingLog(SlidingLog { deepest: log.amount, ..log }),
             kind @ (Kind::Concurrency(_) | Kind::Cooldown(_)) => kind,
         };

@@ -254,6 +254,21 @@ mod tests {
     }
 
     #[test]
+    fn many_units_of_a_slow_quota_last_as_long_as_they_do_up_to_the_end_of_time() {
+        // 2^33 units of 2^31 + 1/(2^31 + 11) us each: too many parts for 64 bits.
+        let parts = (1 << 31) + 11;
+        let pace = Pace::new(parts, Span::from_micros((1 << 31) * parts + 1));
+        let units = 1 << 33;
+        let total = u128::from(units) * (u128::from(parts) * (1 << 31) + 1);
+        let lasting = pace.lasting_wide(units >> 13);
+        let total_of_some = total >> 13;
+        assert_eq!(u128::from(lasting.micros), total_of_some / u128::from(parts));
+        assert_eq!(u128::from(lasting.parts), total_of_some % u128::from(parts));
+        assert_eq!(lasting, pace.lasting::<true>(units >> 13), "both ways agree where both can");
+        assert_eq!(pace.lasting::<true>(1 << 52).micros, Time::MAX.as_micros());
+    }
+
+    #[test]
     fn carries_and_borrows_between_parts_and_micros() {
         let pace = SEVEN_PER_THREE_SECONDS;
         let a = Moment { micros: 5, parts: 4 };

@@ -60,15 +60,18 @@ macro_rules! exactly {
 
 impl Bucket {
     /// The caller has seen to it that `capacity * pace.parts()` and the time to refill fit.
-    pub(crate) fn new(pace: Pace, capacity: u64, debt: bool) -> Self {
-        let full = pace.lasting::<true>(capacity);
-        let deepest = if debt { pace.add::<true>(full, full) } else { full };
-        let horizon = pace.add::<true>(deepest, Moment::lasting(Span::CLOCK_SLACK));
-        Self { pace, capacity, full, deepest, horizon }
+    pub(crate) fn new(pace: Pace, capacity: u64) -> Self {
+        Self::reaching(pace, capacity, pace.lasting::<true>(capacity * 2))
     }
 
-    pub(crate) fn with_debt(&self, debt: bool) -> Self {
-        Self::new(self.pace, self.capacity, debt)
+    pub(crate) fn without_debt(&self) -> Self {
+        Self::reaching(self.pace, self.capacity, self.full)
+    }
+
+    fn reaching(pace: Pace, capacity: u64, deepest: Moment) -> Self {
+        let full = pace.lasting::<true>(capacity);
+        let horizon = pace.add::<true>(deepest, Moment::lasting(Span::CLOCK_SLACK));
+        Self { pace, capacity, full, deepest, horizon }
     }
 
     pub(crate) fn full(&self) -> Span {

@@ -61,10 +61,9 @@ impl View<'_> {
 
 impl SlidingWindow {
     /// The caller has seen to it that `slices` divides the window and that `tick` fits.
-    pub(crate) fn new(amount: u64, window: Span, slices: u32, tick: u64, debt: bool) -> Self {
+    pub(crate) fn new(amount: u64, window: Span, slices: u32, tick: u64) -> Self {
         let block = window.as_micros() / u64::from(slices);
-        let deepest = if debt { amount * 2 } else { amount };
-        Self { amount, slices: slices as usize, block, tick, deepest }
+        Self { amount, slices: slices as usize, block, tick, deepest: amount * 2 }
     }
 
     /// The finest power of ten that divides a block and keeps `amount` times its ticks exact.
@@ -77,9 +76,8 @@ impl SlidingWindow {
     /// The largest product of amount and ticks; leaves room for three windows' worth of counts.
     pub(crate) const MAX_PRODUCT: u64 = 1 << 50;
 
-    pub(crate) fn with_debt(&self, debt: bool) -> Self {
-        let deepest = if debt { self.amount * 2 } else { self.amount };
-        Self { deepest, ..self.clone() }
+    pub(crate) fn without_debt(self) -> Self {
+        Self { deepest: self.amount, ..self }
     }
 
     pub(crate) fn window(&self) -> Span {

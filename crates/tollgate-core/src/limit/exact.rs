@@ -36,7 +36,7 @@ impl Limit {
                 largest_burst: pace.units_in::<true>(Moment::lasting(Span::MAX)),
             });
         }
-        Ok(Bucket::new(pace, capacity, true))
+        Ok(Bucket::new(pace, capacity))
     }
 
     fn is_exact(pace: Pace, capacity: u64) -> bool {

@@ -1,7 +1,7 @@
 //! What a decision says about the future comes true, for every algorithm.
 
 use proptest::prelude::*;
-use tollgate_core::{Ask, Cost, Limit, Span};
+use tollgate_core::{Ask, Cost, Limit, Receipt, Span, State};
 
 use super::counter::{Counter, START, limits, pulse};
 
@@ -113,6 +113,34 @@ proptest! {
                 remaining -= 1;
             }
             prop_assert!(!rest.take(now, 1).is_allowed());
+        }
+    }
+
+    /// What is given back at once leaves no trace, and what is left of it is still there.
+    #[test]
+    fn a_refund_at_once_leaves_nothing_behind(
+        limit in limits(),
+        (first, second) in (1..=6_u64, 1..=6_u64),
+        gap in 0..=3_000_u64,
+    ) {
+        prop_assume!(limit.algorithm() != "cooldown");
+        let mut counter = Counter::new(limit);
+        let cost = |units: u64| units.min(counter.limit.capacity());
+        let (first, second) = (cost(first), cost(second));
+        let refund = |receipt: Receipt| Ask::Settle { receipt, actual: Cost::ZERO };
+        let one = *counter.take(START, first).receipt().expect("a fresh counter has room");
+        let now = START + gap;
+        let before = counter.clone().take(now, 0);
+        if let Some(two) = counter.take(now, second).receipt().copied() {
+            prop_assert!(counter.ask(now, refund(two)).is_allowed());
+            let after = counter.take(now, 0);
+            prop_assert_eq!(after.remaining(), before.remaining());
+            prop_assert_eq!(after.reset_after(), before.reset_after());
+        }
+        counter.ask(now, refund(one));
+        prop_assert_eq!(counter.take(now, 0).remaining(), counter.limit.capacity());
+        if gap == 0 {
+            prop_assert_eq!(&counter.cell[0], &State::Vacant);
         }
     }
 

@@ -178,6 +178,11 @@ fn slices_change_in_flight() -> Case {
     story.wait(MINUTE).ask(take("wide", 1));
     story.wait(2 * MINUTE).ask(take("coarse", 1));
     story.ask(peek("wide"));
+    // More blocks than the coarse window remembers: none of them may be lost.
+    for _ in 0..5 {
+        story.wait(30 * SECOND).ask(take("wide", 1));
+    }
+    story.wait(30 * SECOND).ask(take("wide", 6));
     story.done()
 }
 

@@ -172,7 +172,8 @@ impl Reader {
         let (algorithm, quota, slices) = (algorithm?, quota?, slices?);
         let error = match algorithm.limit(quota, slices) {
             Ok(limit) => return Some(limit),
-            Err(error) => error.to_string(),
+            // Without the name of the limit, which is ours and not the caller's.
+            Err(error) => error.reason().to_string(),
         };
         // A quota that would do undivided is not what is wrong.
         let undivided = match slices {

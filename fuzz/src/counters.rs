@@ -1,0 +1,161 @@
+//! A few counters, the limits that are asked about them, and the time.
+
+use tollgate_core::{Ask, Check, Decision, Id, Place, Ruling, Set, Span, State, Time, decide};
+
+use crate::asked::{Asked, CELLS, Kept, NAMES};
+use crate::bytes::Bytes;
+use crate::limits::{self, Named};
+use crate::promises;
+
+/// 2026-01-01T00:00:00Z.
+const START: Time = Time::from_micros(1_767_225_600_000_000);
+const MOST_LIMITS: usize = 4;
+const MOST_CHECKS: usize = 4;
+const MOST_RECEIPTS: usize = 32;
+
+/// Everything that a sequence of sets is decided on.
+#[derive(Debug)]
+pub struct Counters {
+    limits: Vec<Named>,
+    /// Those that limits count in, then one for the settlement of each receipt.
+    cells: Vec<State>,
+    /// Who was the last to read each of the cells that limits count in.
+    readers: [Option<Reader>; CELLS],
+    receipts: Vec<Kept>,
+    now: Time,
+    /// The last time that a decision named.
+    span: Span,
+    sets: u128,
+}
+
+/// A reading of a counter. It leaves no state that another one by the same limit, at the same
+/// time or later, would find to be from a wrong clock.
+#[derive(Debug, Clone, Copy)]
+struct Reader {
+    limit: usize,
+    at: Time,
+}
+
+impl Counters {
+    /// Vacant counters and limits read from the input; `None` where it holds no limit.
+    pub fn read(bytes: &mut Bytes<'_>) -> Option<Self> {
+        let count = bytes.choice(MOST_LIMITS) + 1;
+        let limits: Vec<_> = (0..count)
+            .filter_map(|_| {
+                let name = bytes.choice(NAMES.len());
+                Some(Named { limit: limits::limit(bytes, NAMES[name])?, name })
+            })
+            .collect();
+        (!limits.is_empty()).then(|| Self {
+            limits,
+            cells: vec![State::Vacant; CELLS + MOST_RECEIPTS],
+            readers: [None; CELLS],
+            receipts: Vec::new(),
+            now: START,
+            span: Span::ZERO,
+            sets: 0,
+        })
+    }
+
+    /// Moves the clock, asks one set, and asserts what was promised about the answers.
+    pub fn step(&mut self, bytes: &mut Bytes<'_>) {
+        self.move_clock(bytes);
+        let shape = bytes.byte();
+        let count = usize::from(shape) % MOST_CHECKS + 1;
+        let asked: Vec<_> =
+            (0..count).map(|_| Asked::read(bytes, &self.limits, &self.receipts)).collect();
+        let independent = shape >= 224;
+
+        let before = self.cells.clone();
+        let (ruling, decisions) = self.decide(&asked, independent);
+        promises::assert_numbers(&self.limits, &asked, ruling, &decisions);
+        if ruling == Ruling::Stale || (ruling == Ruling::Refused && !independent) {
+            promises::assert_nothing_granted(&decisions);
+            self.assert_unchanged(&asked, &before);
+        }
+        if let ([asked], [Some(decision)]) = (&asked[..], &decisions[..]) {
+            self.assert_retry(asked, decision);
+        }
+        self.remember(&asked, &decisions);
+    }
+
+    fn move_clock(&mut self, bytes: &mut Bytes<'_>) {
+        let now = self.now.as_micros();
+        let micros = match bytes.byte() % 8 {
+            0 | 1 => now,
+            2 => now + u64::from(bytes.byte()),
+            3 => now + bytes.number(Time::MAX.as_micros()),
+            4 => now.saturating_sub(bytes.number(Time::MAX.as_micros())),
+            5 => bytes.number(Time::MAX.as_micros()),
+            6 => now.saturating_add(self.span.as_micros()),
+            _ => now.saturating_add(self.span.as_micros()).saturating_sub(1),
+        };
+        self.now = Time::from_micros(micros);
+    }
+
+    fn decide(&mut self, asked: &[Asked], independent: bool) -> (Ruling, Vec<Option<Decision>>) {
+        let checks: Vec<Check<'_>> =
+            asked.iter().map(|asked| asked.check(&self.limits, self.now)).collect();
+        let places: Vec<Place> = asked.iter().map(|asked| asked.place(&self.limits)).collect();
+        self.sets += 1;
+        // Room for the ids of its checks.
+        let id = Id::from_bits(self.sets << 8);
+        let set = if independent { Set::independent(&checks, id) } else { Set::all(&checks, id) };
+        let mut decisions = vec![None; checks.len()];
+        let ruling = decide(&set, self.now, &places, &mut self.cells, &mut decisions);
+        (ruling, decisions)
+    }
+
+    /// A set that was refused has changed nothing, but for state that the clock it was asked
+    /// under, or the limit, cannot have written: that is mended whatever becomes of the set.
+    fn assert_unchanged(&self, asked: &[Asked], before: &[State]) {
+        for (cell, (before, after)) in before.iter().zip(&self.cells).enumerate() {
+            let mut met = asked.iter().filter(|asked| asked.cell(&self.limits) == cell);
+            let mendable = *before != State::Vacant
+                && met.any(|asked| match self.readers[cell] {
+                    Some(reader) => reader.limit != asked.subject.limit || reader.at > self.now,
+                    None => true,
+                });
+            assert!(mendable || before == after, "a refused set changed {before:?} to {after:?}");
+        }
+    }
+
+    /// Waiting exactly as long as a refusal said succeeds; a microsecond less does not.
+    fn assert_retry(&self, asked: &Asked, decision: &Decision) {
+        let Some(retry_after) = decision.retry_after() else { return };
+        let then = self.now + retry_after;
+        // Beyond it time stands still.
+        if then > Time::MAX || !matches!(asked.ask, Ask::Take(_)) {
+            return;
+        }
+        assert!(self.is_allowed_at(then, asked), "refused again at {then:?}: {decision:?}");
+        if retry_after > Span::from_micros(1) {
+            let early = Time::from_micros(then.as_micros() - 1);
+            assert!(!self.is_allowed_at(early, asked), "allowed at {early:?}: {decision:?}");
+        }
+    }
+
+    /// Whether the same would be allowed at another time if nothing happened until then.
+    fn is_allowed_at(&self, time: Time, asked: &Asked) -> bool {
+        let check = asked.check(&self.limits, time);
+        let set = Set::one(&check, Id::from_bits(u128::MAX << 8));
+        let (mut cells, mut decisions) = (self.cells.clone(), [None]);
+        decide(&set, time, &[asked.place(&self.limits)], &mut cells, &mut decisions);
+        decisions[0].is_some_and(|decision| decision.is_allowed())
+    }
+
+    fn remember(&mut self, asked: &[Asked], decisions: &[Option<Decision>]) {
+        for (asked, decision) in asked.iter().zip(decisions) {
+            let Some(decision) = decision else { continue };
+            let Asked { subject, .. } = *asked;
+            let cell = asked.cell(&self.limits);
+            self.readers[cell] = Some(Reader { limit: subject.limit, at: self.now });
+            self.span = decision.retry_after().unwrap_or(decision.reset_after());
+            if let Some(receipt) = decision.receipt()
+                && self.receipts.len() < MOST_RECEIPTS
+            {
+                self.receipts.push(Kept { receipt: *receipt, subject });
+            }
+        }
+    }
+}

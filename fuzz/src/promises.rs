@@ -1,0 +1,48 @@
+//! What every decision promises, whatever was asked.
+
+use tollgate_core::{Ask, Decision, Ruling, Span, Take};
+
+use crate::asked::Asked;
+use crate::limits::Named;
+
+/// Asserts that the numbers of all decisions of a set fit what was asked and each other.
+pub(crate) fn assert_numbers(
+    limits: &[Named],
+    asked: &[Asked],
+    ruling: Ruling,
+    decisions: &[Option<Decision>],
+) {
+    for (asked, decision) in asked.iter().zip(decisions) {
+        let Some(decision) = decision else { continue };
+        assert_ne!(ruling, Ruling::Stale, "{decision:?}");
+        assert!(decision.remaining() <= decision.limit(), "{decision:?}");
+        assert_ne!(decision.retry_after(), Some(Span::ZERO), "{decision:?}");
+        if let Ask::Take(take) = asked.ask {
+            assert_take(limits[asked.subject.limit].limit.algorithm(), &take, ruling, decision);
+        }
+    }
+}
+
+fn assert_take(algorithm: &str, take: &Take, ruling: Ruling, decision: &Decision) {
+    // Asking a cooldown uses nothing up, so it grants whatever was asked, without a receipt.
+    let uses_up = algorithm != "cooldown";
+    assert!(decision.granted() <= take.most(), "{take:?}: {decision:?}");
+    assert!(!uses_up || decision.granted() <= decision.limit(), "{take:?}: {decision:?}");
+    if ruling == Ruling::Admitted && decision.is_allowed() {
+        assert!(decision.granted() >= take.least(), "{take:?}: {decision:?}");
+        let charged = (uses_up && decision.granted() > 0).then_some(decision.granted());
+        let receipt = decision.receipt().map(tollgate_core::Receipt::units);
+        assert_eq!(receipt, charged, "{take:?}: {decision:?}");
+    }
+    if let Some(patience) = take.patience() {
+        assert!(decision.delay() <= patience, "{take:?}: {decision:?}");
+    }
+}
+
+/// Asserts that a set which was refused as a whole has handed out nothing.
+pub(crate) fn assert_nothing_granted(decisions: &[Option<Decision>]) {
+    for decision in decisions.iter().flatten() {
+        assert_eq!(decision.granted(), 0, "{decision:?}");
+        assert_eq!(decision.receipt(), None, "{decision:?}");
+    }
+}
