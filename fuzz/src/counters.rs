@@ -19,7 +19,8 @@ pub struct Counters {
     limits: Vec<Named>,
     /// Those that limits count in, then one for the settlement of each receipt.
     cells: Vec<State>,
-    /// Who was the last to read each of the cells that limits count in.
+    /// Who was the last to read each of the cells that limits count in; nobody where that
+    /// was a set in which several limits read it.
     readers: [Option<Reader>; CELLS],
     receipts: Vec<Kept>,
     now: Time,
@@ -128,10 +129,18 @@ impl Counters {
         if then > Time::MAX || !matches!(asked.ask, Ask::Take(_)) {
             return;
         }
-        assert!(self.is_allowed_at(then, asked), "refused again at {then:?}: {decision:?}");
+        let limit = &self.limits[asked.subject.limit].limit;
+        let state = &self.cells[asked.cell(&self.limits)];
+        assert!(
+            self.is_allowed_at(then, asked),
+            "refused again at {then:?} after {decision:?} of {limit:?} for {asked:?} on {state:?}",
+        );
         if retry_after > Span::from_micros(1) {
             let early = Time::from_micros(then.as_micros() - 1);
-            assert!(!self.is_allowed_at(early, asked), "allowed at {early:?}: {decision:?}");
+            assert!(
+                !self.is_allowed_at(early, asked),
+                "allowed early, at {early:?}, after {decision:?} of {limit:?} for {asked:?} on {state:?}",
+            );
         }
     }
 
@@ -144,12 +153,16 @@ impl Counters {
         decisions[0].is_some_and(|decision| decision.is_allowed())
     }
 
-    fn remember(&mut self, asked: &[Asked], decisions: &[Option<Decision>]) {
-        for (asked, decision) in asked.iter().zip(decisions) {
+    fn remember(&mut self, all: &[Asked], decisions: &[Option<Decision>]) {
+        for (asked, decision) in all.iter().zip(decisions) {
             let Some(decision) = decision else { continue };
-            let Asked { subject, .. } = *asked;
+            let subject = asked.subject;
             let cell = asked.cell(&self.limits);
-            self.readers[cell] = Some(Reader { limit: subject.limit, at: self.now });
+            let alone = all
+                .iter()
+                .filter(|other| other.cell(&self.limits) == cell)
+                .all(|other| other.subject == subject);
+            self.readers[cell] = alone.then_some(Reader { limit: subject.limit, at: self.now });
             self.span = decision.retry_after().unwrap_or(decision.reset_after());
             if let Some(receipt) = decision.receipt()
                 && self.receipts.len() < MOST_RECEIPTS

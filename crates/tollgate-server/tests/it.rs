@@ -15,6 +15,7 @@ mod it {
     mod metrics;
     mod pages;
     mod random_bodies;
+    mod same_answers;
     mod shutdown;
     mod throttle;
 }
