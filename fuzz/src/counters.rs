@@ -19,8 +19,8 @@ pub struct Counters {
     limits: Vec<Named>,
     /// Those that limits count in, then one for the settlement of each receipt.
     cells: Vec<State>,
-    /// Who was the last to read each of the cells that limits count in; nobody where that
-    /// was a set in which several limits read it.
+    /// Who was the last to read each of the cells that limits count in; nobody where those
+    /// were several limits of one set.
     readers: [Option<Reader>; CELLS],
     receipts: Vec<Kept>,
     now: Time,
@@ -70,7 +70,8 @@ impl Counters {
         let before = self.cells.clone();
         let (ruling, decisions) = self.decide(&asked, independent);
         promises::assert_numbers(&self.limits, &asked, ruling, &decisions);
-        if ruling == Ruling::Stale || (ruling == Ruling::Refused && !independent) {
+        let undone = matches!(ruling, Ruling::Stale | Ruling::Contradictory);
+        if undone || (ruling == Ruling::Refused && !independent) {
             promises::assert_nothing_granted(&decisions);
             self.assert_unchanged(&asked, &before);
         }
@@ -112,13 +113,23 @@ impl Counters {
     fn assert_unchanged(&self, asked: &[Asked], before: &[State]) {
         for (cell, (before, after)) in before.iter().zip(&self.cells).enumerate() {
             let mut met = asked.iter().filter(|asked| asked.cell(&self.limits) == cell);
-            let mendable = *before != State::Vacant
-                && met.any(|asked| match self.readers[cell] {
-                    Some(reader) => reader.limit != asked.subject.limit || reader.at > self.now,
-                    None => true,
-                });
-            assert!(mendable || before == after, "a refused set changed {before:?} to {after:?}");
+            let mendable = met.any(|asked| {
+                let set_back = self.readers[cell].is_some_and(|reader| reader.at > self.now);
+                *before != State::Vacant && (set_back || self.is_foreign(asked))
+            });
+            assert!(
+                mendable || before == after,
+                "a refused set changed {before:?} to {after:?} at {:?}: {asked:?} of {:?}",
+                self.now,
+                self.limits,
+            );
         }
+    }
+
+    /// Whether the counter may be laid out for another limit than the one that asks.
+    fn is_foreign(&self, asked: &Asked) -> bool {
+        let reader = self.readers[asked.cell(&self.limits)];
+        reader.is_none_or(|reader| reader.limit != asked.subject.limit)
     }
 
     /// Waiting exactly as long as a refusal said succeeds; a microsecond less does not.

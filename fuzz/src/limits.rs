@@ -1,6 +1,6 @@
 //! Limits of every algorithm, over all the numbers their constructors accept.
 
-use tollgate_core::{Cooldown, Escalation, Limit, LimitError, Quota, QuotaError, Slices, Span};
+use tollgate_core::{Cooldown, Escalation, Limit, LimitError, Quota, Slices, Span};
 
 use crate::bytes::Bytes;
 
@@ -20,7 +20,7 @@ pub(crate) fn limit(bytes: &mut Bytes<'_>, name: &'static str) -> Option<Limit> 
         2 => Limit::queue(name, burst_quota(bytes)?),
         3 => fixed_window(bytes, name)?,
         4 => sliding_window(bytes, name)?,
-        5 => Limit::sliding_log(name, quota(bytes.number(Limit::MAX_LOG), span(bytes)).ok()?),
+        5 => Limit::sliding_log(name, Quota::new(bytes.number(Limit::MAX_LOG), span(bytes)).ok()?),
         6 => {
             let slots = u32::try_from(bytes.number(u64::from(u32::MAX))).ok()?;
             Limit::concurrency(name, slots, span(bytes))
@@ -35,19 +35,15 @@ fn span(bytes: &mut Bytes<'_>) -> Span {
     Span::from_micros(bytes.number(Span::MAX.as_micros()))
 }
 
-fn quota(amount: u64, period: Span) -> Result<Quota, QuotaError> {
-    Quota::new(amount, period)
-}
-
 fn burst_quota(bytes: &mut Bytes<'_>) -> Option<Quota> {
-    let quota = quota(bytes.number(Quota::MAX_AMOUNT), span(bytes)).ok()?;
+    let quota = Quota::new(bytes.number(Quota::MAX_AMOUNT), span(bytes)).ok()?;
     quota.with_burst(bytes.number(Quota::MAX_AMOUNT)).ok()
 }
 
 fn fixed_window(bytes: &mut Bytes<'_>, name: &'static str) -> Option<Result<Limit, LimitError>> {
     let amount = bytes.number(Quota::MAX_AMOUNT);
     let quota = match bytes.number(12) {
-        0 => quota(amount, span(bytes) + Limit::SHORTEST_CALENDAR),
+        0 => Quota::new(amount, span(bytes) + Limit::SHORTEST_CALENDAR),
         months => Quota::per_months(amount, u32::try_from(months).ok()?),
     };
     Some(Limit::fixed_window(name, quota.ok()?))
@@ -61,7 +57,7 @@ fn sliding_window(bytes: &mut Bytes<'_>, name: &'static str) -> Option<Result<Li
     let slices = if strict { Slices::Strict(count) } else { Slices::Weighted(count) };
     // Made of its blocks, so that the slices always divide it.
     let window = Span::from_micros(block * u64::from(count));
-    Some(Limit::sliding_window(name, quota(amount, window).ok()?, slices))
+    Some(Limit::sliding_window(name, Quota::new(amount, window).ok()?, slices))
 }
 
 fn cooldown(bytes: &mut Bytes<'_>) -> Cooldown {

@@ -62,6 +62,11 @@ pub(crate) trait Algorithm {
         0
     }
 
+    /// How many units may be charged without asking on top of what the set has staged here.
+    fn chargeable_beside(&self, state: &State, scene: &Scene<'_>, units: u64, staged: u64) -> u64 {
+        self.chargeable(state, scene, units.saturating_add(staged)).saturating_sub(staged)
+    }
+
     /// Corrects the charge of a receipt to `actual` units; returns the units that then stand,
     /// or nothing if the charge was a hold that is gone.
     fn settle(
@@ -70,9 +75,10 @@ pub(crate) trait Algorithm {
         scene: &Scene<'_>,
         receipt: &Receipt,
         actual: u64,
+        staged: u64,
     ) -> Option<u64> {
         if actual > receipt.units {
-            let more = self.chargeable(state, scene, actual - receipt.units);
+            let more = self.chargeable_beside(state, scene, actual - receipt.units, staged);
             if more > 0 {
                 self.charge(state, scene, more);
             }

@@ -23,7 +23,8 @@ pub enum Ask {
     },
     /// Keep a concurrency slot for another lease.
     Renew(Receipt),
-    /// Forget everything: the caller starts afresh.
+    /// Forget everything: the caller starts afresh. Receipts are not recalled: drop those of
+    /// charges that a reset has forgotten.
     Reset,
 }
 
@@ -113,6 +114,9 @@ impl Id {
 }
 
 /// What one charge was: enough to refund or settle it, to renew or release a hold.
+///
+/// It belongs to the limit and key that were charged, and says so nowhere: whoever keeps it
+/// keeps them with it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Receipt {
     pub(crate) id: Id,
@@ -139,8 +143,20 @@ impl Receipt {
         self.at
     }
 
-    /// From then on the charge has no effect any more, and neither has settling it.
+    /// From then on there is nothing left to give back.
     pub const fn until(&self) -> Time {
         self.until.ceil()
     }
+
+    /// From then on it is too late to settle the charge.
+    ///
+    /// Long after [`until`](Receipt::until) for a limit that recovers quickly: what was used
+    /// beyond the charge is still owed then. A settlement is remembered up to here, so that
+    /// it counts once.
+    pub fn lapses(&self) -> Time {
+        self.until().max(self.at + Self::SETTLED_WITHIN)
+    }
+
+    /// How long every charge can be settled: ten minutes.
+    pub const SETTLED_WITHIN: Span = Span::from_secs(600);
 }

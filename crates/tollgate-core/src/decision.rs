@@ -47,7 +47,7 @@ pub enum Refusal {
     CostAboveLimit,
     /// The receipt has been settled before; nothing was done.
     Spent,
-    /// The hold is gone: released, or its lease ran out.
+    /// The hold is gone, released or run out; or the receipt has lapsed: too late to settle.
     Lost,
 }
 
@@ -110,7 +110,8 @@ impl Decision {
     /// After a refusal: how long to wait, where that is known and would help.
     ///
     /// Never zero. Waiting exactly so long, with no competitor, succeeds; a microsecond
-    /// less does not.
+    /// less does not. (Where one set asks a counter several times: if the checks before this
+    /// one are then granted what they were granted now.)
     pub const fn retry_after(&self) -> Option<Span> {
         match self.answer {
             Answer::Allowed { .. } => None,

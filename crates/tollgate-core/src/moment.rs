@@ -98,8 +98,9 @@ impl Pace {
         if units == 1 {
             return self.unit;
         }
-        let Some(micros) = units.checked_mul(self.unit.micros) else {
-            return self.lasting_wide(units);
+        let micros = match units.checked_mul(self.unit.micros) {
+            Some(micros) if micros <= Time::MAX.as_micros() => micros,
+            _ => return self.lasting_wide(units),
         };
         if !FRACTIONS {
             return Moment { micros, parts: 0 };

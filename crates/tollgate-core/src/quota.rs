@@ -81,7 +81,9 @@ impl Quota {
         match per {
             Per::Span(Span::ZERO) | Per::Months(0) => Err(QuotaError::ZeroPeriod),
             Per::Span(span) if span > Span::MAX => Err(QuotaError::PeriodTooLong),
-            Per::Months(months) if months > 12 => Err(QuotaError::TooManyMonths { months }),
+            Per::Months(months) if !12_u32.is_multiple_of(months) => {
+                Err(QuotaError::UnevenMonths { months })
+            }
             _ => Ok(Self { amount, per, burst: None }),
         }
     }
@@ -183,8 +185,8 @@ pub enum QuotaError {
     },
     /// A period above [`Span::MAX`].
     PeriodTooLong,
-    /// More than twelve months.
-    TooManyMonths {
+    /// Months that do not divide a year.
+    UnevenMonths {
         /// What was asked for.
         months: u32,
     },
@@ -216,9 +218,10 @@ impl fmt::Display for QuotaError {
             Self::PeriodTooLong => {
                 f.write_str("the period is too long to be counted exactly; use at most 35 years (12775 days)")
             }
-            Self::TooManyMonths { months } => {
-                write!(f, "a window of {months} months is too long; use at most 12")
-            }
+            Self::UnevenMonths { months } => write!(
+                f,
+                "windows of {months} months do not divide a year; use 1, 2, 3, 4, 6 or 12"
+            ),
             Self::BurstNotWhole { span, units } => write!(
                 f,
                 "a burst of {span} is not a whole number of units; write `burst {}` or `burst {}`",

@@ -46,6 +46,9 @@ pub enum Ruling {
     /// A fixed window was handed a period that `now` does not lie in. Nothing was asked or
     /// charged: work out the period for this time and ask once more.
     Stale,
+    /// One counter was asked under two different limits. Nothing was asked or charged: give
+    /// the limits different names.
+    Contradictory,
 }
 
 /// Decides `set` at time `now`.
@@ -65,6 +68,8 @@ pub fn decide(
     cells: &mut [State],
     decisions: &mut [Option<Decision>],
 ) -> Ruling {
+    // Beyond the last moment that can be told, time stands still.
+    let now = now.min(Time::MAX);
     if let ([check], [place, ..], [decision, ..]) = (set.checks, places, &mut *decisions)
         && let (Some(bucket), Some(take)) = (check.limit().as_bucket(), check.plain_take())
     {
@@ -95,6 +100,10 @@ fn decide_set(
         return Ruling::Stale;
     }
     let mut desk = Desk { set, now, places, cells, decisions };
+    if desk.is_contradictory() {
+        desk.decisions.fill(None);
+        return Ruling::Contradictory;
+    }
     if set.independent { desk.decide_each() } else { desk.decide(0..count) }
 }
 

@@ -1,5 +1,7 @@
 //! What a store keeps for one counter.
 
+use std::collections::VecDeque;
+
 use crate::ask::Id;
 use crate::moment::Moment;
 use crate::time::Time;
@@ -34,7 +36,7 @@ pub enum State {
     /// Every admission of the last window.
     Log(Vec<Stamp>),
     /// Who holds slots.
-    Holders(Vec<Holder>),
+    Holders(Box<Holders>),
     /// Failures, and the block they led to.
     Cooling(Box<Cooling>),
     /// A receipt that has been settled, remembered until that no longer matters.
@@ -62,9 +64,17 @@ pub struct Stamp {
     pub(crate) units: u64,
 }
 
+/// Who holds slots, whose lease runs out first coming first.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Holders {
+    pub(crate) list: VecDeque<Holder>,
+    /// Units of all in the list.
+    pub(crate) units: u64,
+}
+
 /// One holder of concurrency slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Holder {
+pub(crate) struct Holder {
     pub(crate) id: Id,
     pub(crate) expires: Time,
     pub(crate) units: u64,

@@ -176,6 +176,10 @@ impl Period {
         self.end
     }
 
+    pub(crate) const fn bounds(self) -> (Time, Time) {
+        (self.start, self.end)
+    }
+
     /// Whether a time lies in the period.
     pub fn contains(self, time: Time) -> bool {
         self.start <= time && time < self.end

@@ -20,10 +20,10 @@ pub fn period_at(per: Per, time: Time) -> Period {
             // Where the tiling begins, moved before 1970 so that no time lies before it.
             let origin = if length.is_multiple_of(WEEK) { FIRST_MONDAY } else { 0 };
             let into = (micros + length - origin % length) % length;
-            (micros.saturating_sub(into), micros - into.min(micros) + length)
+            (micros.saturating_sub(into), micros + length - into)
         }
         Per::Months(months) => {
-            let months = u64::from(months.max(1));
+            let months = u64::from(months.clamp(1, 12));
             let month = month_of(micros / DAY);
             let first = month - month % months;
             (first_day(first) * DAY, first_day(first + months) * DAY)
@@ -55,7 +55,7 @@ fn first_day(month: u64) -> u64 {
     let (era, year_of_era) = (year / 400, year % 400);
     let day_of_year = (153 * months_since_march + 2) / 5;
     let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
-    era * 146_097 + day_of_era - 719_468
+    (era * 146_097 + day_of_era).saturating_sub(719_468)
 }
 
 #[cfg(test)]
@@ -130,10 +130,14 @@ mod tests {
 
     #[test]
     fn every_moment_has_a_period_even_the_first_and_last() {
-        for per in [Per::Span(Span::from_micros(WEEK)), Per::Span(Span::MAX), Per::Months(12)] {
-            for time in [Time::EPOCH, Time::MAX] {
+        let months = (0..=13).chain([u32::MAX]).map(Per::Months);
+        let spans = [0, 1, WEEK, 2 * WEEK, Span::MAX.as_micros()];
+        for per in months.chain(spans.map(|span| Per::Span(Span::from_micros(span)))) {
+            for time in [Time::EPOCH, Time::from_micros(1), Time::from_micros(WEEK), Time::MAX] {
                 assert!(period_at(per, time).contains(time), "{per:?} at {time:?}");
             }
         }
+        let week = Per::Span(Span::from_micros(WEEK));
+        assert_eq!(period_at(week, Time::EPOCH).end(), at(4, 0), "up to the first Monday");
     }
 }

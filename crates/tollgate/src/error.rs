@@ -18,6 +18,13 @@ pub enum CheckError {
         /// How many it has.
         found: usize,
     },
+    /// One counter asked under two different limits: they have the same name and key.
+    ContradictoryLimits,
+    /// A hold on a limit that has no slots to hold.
+    NothingToHold {
+        /// Which algorithm it has instead.
+        algorithm: &'static str,
+    },
     /// Time left the calendar window each time it had been worked out.
     CalendarRace,
 }
@@ -34,6 +41,15 @@ impl fmt::Display for CheckError {
                 f,
                 "cannot decide {found} checks in one step; use at most {}",
                 Limiter::<crate::Memory>::MAX_CHECKS
+            ),
+            Self::ContradictoryLimits => f.write_str(
+                "cannot decide a plan in which two different limits of the same name are asked \
+                 about the same key; give the limits names of their own",
+            ),
+            Self::NothingToHold { algorithm } => write!(
+                f,
+                "cannot hold a slot of a limit by {algorithm}; use Limit::concurrency, or check \
+                 and refund"
             ),
             Self::CalendarRace => f.write_str(
                 "cannot decide a calendar window: the clock left it each time it was worked out; \

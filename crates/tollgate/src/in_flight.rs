@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use tollgate_core::{Ask, Check, Decision, Limit, Receipt};
+use tollgate_core::{Ask, Check, Cost, Decision, Limit, Receipt};
 
 use crate::deciding::Deciding;
 use crate::error::CheckError;
@@ -28,19 +28,19 @@ pub struct InFlight<S: Store> {
     limiter: Limiter<S>,
     limit: Limit,
     key: Box<[u8]>,
-    receipt: Receipt,
-    released: bool,
+    /// None for a hold of no slots, and once they have been given back.
+    receipt: Option<Receipt>,
 }
 
 impl<S: Store> InFlight<S> {
-    pub(crate) fn new(limiter: Limiter<S>, check: Check<'_>, receipt: Receipt) -> Self {
+    pub(crate) fn new(limiter: Limiter<S>, check: Check<'_>, receipt: Option<Receipt>) -> Self {
         let (limit, key) = (check.limit().clone(), check.key().into());
-        Self { limiter, limit, key, receipt, released: false }
+        Self { limiter, limit, key, receipt }
     }
 
-    /// What the slot is held under.
-    pub fn receipt(&self) -> &Receipt {
-        &self.receipt
+    /// What the slot is held under; none if no slot was asked for.
+    pub fn receipt(&self) -> Option<&Receipt> {
+        self.receipt.as_ref()
     }
 
     /// Holds the slot for another lease from now.
@@ -50,7 +50,7 @@ impl<S: Store> InFlight<S> {
     pub fn renew(
         &self,
     ) -> Deciding<S, impl Future<Output = Result<Decision, CheckError>> + Send + '_> {
-        let ask = Ask::Renew(self.receipt);
+        let ask = self.receipt.map_or(Ask::peek(), Ask::Renew);
         self.limiter.check(Check::new(&self.limit, &self.key[..]).ask(ask))
     }
 
@@ -59,9 +59,12 @@ impl<S: Store> InFlight<S> {
     pub fn release(self) -> Deciding<S, impl Future<Output = Result<Decision, CheckError>> + Send> {
         Deciding::new(async move {
             let mut held = self;
-            let decision = held.limiter.refund(&held.limit, &held.key[..], held.receipt).await?;
-            held.released = true;
-            drop(held);
+            let ask = held
+                .receipt
+                .map_or(Ask::peek(), |receipt| Ask::Settle { receipt, actual: Cost::ZERO });
+            let check = Check::new(&held.limit, &held.key[..]).ask(ask);
+            let decision = held.limiter.check(check).await?;
+            held.receipt = None;
             Ok(decision)
         })
     }
@@ -69,8 +72,8 @@ impl<S: Store> InFlight<S> {
 
 impl<S: Store> Drop for InFlight<S> {
     fn drop(&mut self) {
-        if !self.released {
-            self.limiter.give_back(&self.limit, &self.key, self.receipt);
+        if let Some(receipt) = self.receipt.take() {
+            self.limiter.give_back(&self.limit, &self.key, receipt);
         }
     }
 }

@@ -210,9 +210,10 @@ impl<S: Store> Limiter<S> {
     /// Waits for the turn of a check, for `patience` at most: for calls going out to an API
     /// that is limited or paid per call.
     ///
-    /// A bucket or queue promises a moment, in the order of asking; other limits are asked
-    /// again when they said. What cannot come in time is refused at once, without waiting.
-    /// Who stops waiting gives its place back.
+    /// Turns are promised in the order of asking: by a bucket up to one burst ahead, by a queue
+    /// as many as it has places. Whoever comes after that, or waits for another kind of limit,
+    /// asks again when the limit said, in no order. What certainly cannot come in time is
+    /// refused at once. Who stops waiting gives back what its place is still worth.
     ///
     /// ```
     /// use std::time::Duration;
@@ -273,12 +274,14 @@ impl<S: Store> Limiter<S> {
         check: Check<'a>,
     ) -> Deciding<S, impl Future<Output = Result<Hold<S>, CheckError>> + Send + 'a> {
         Deciding::new(async move {
+            if !check.limit().holds() {
+                return Err(CheckError::NothingToHold { algorithm: check.limit().algorithm() });
+            }
             let decision = self.ask(check).await?;
-            Ok(match decision.receipt() {
-                Some(receipt) if decision.is_allowed() => {
-                    Hold::Held(InFlight::new(self.clone(), check, *receipt))
-                }
-                _ => Hold::Refused(decision),
+            Ok(if decision.is_allowed() {
+                Hold::Held(InFlight::new(self.clone(), check, decision.receipt().copied()))
+            } else {
+                Hold::Refused(decision)
             })
         })
     }
@@ -317,10 +320,11 @@ impl<S: Store> Limiter<S> {
             let set =
                 if independent { Set::independent(&checks, id) } else { Set::all(&checks, id) };
             let applied = self.store.apply(&set, decisions).await?;
-            if applied.ruling != Ruling::Stale {
-                return Ok(applied.ruling);
+            match applied.ruling {
+                Ruling::Stale => now = applied.now,
+                Ruling::Contradictory => return Err(CheckError::ContradictoryLimits),
+                ruling => return Ok(ruling),
             }
-            now = applied.now;
         }
         Err(CheckError::CalendarRace)
     }

@@ -84,22 +84,13 @@ impl<C: Clock> Memory<C> {
     }
 
     fn decide(&self, set: &Set<'_>, decisions: &mut [Option<Decision>]) -> Applied {
-        let mut desk = self.desk(set);
-        let mut locked = self.lock_shards(&desk);
+        let desk = self.desk(set);
+        let shards = self.lock_shards(&desk);
         // Read under the locks, so that time never goes back for a counter.
         let now = self.clock.now();
-        for (slot, (shard, name)) in desk.names.iter().enumerate() {
-            if let Some(counter) = shard_of(&mut locked, *shard).counters.get_mut(&name[..]) {
-                desk.states[slot] = mem::take(&mut counter.state);
-            }
-        }
-        let ruling = decide(set, now, &desk.places, &mut desk.states, decisions);
-        let limits = desk.limits(set);
-        for ((slot, (shard, name)), limit) in desk.names.iter().enumerate().zip(limits) {
-            let state = mem::take(&mut desk.states[slot]);
-            let fresh_at = limit.fresh_at(&state);
-            shard_of(&mut locked, *shard).put(name, Counter { state, fresh_at }, now);
-        }
+        let mut loan = Loan::new(set, desk, shards, now);
+        let Desk { places, states, .. } = &mut loan.desk;
+        let ruling = decide(set, now, places, states, decisions);
         Applied { ruling, now }
     }
 
@@ -117,7 +108,7 @@ impl<C: Clock> Memory<C> {
     }
 
     /// Locks every shard the set needs, in order: two sets never wait for each other in a ring.
-    fn lock_shards(&self, desk: &Desk) -> SmallVec<[(usize, MutexGuard<'_, Shard>); 2]> {
+    fn lock_shards(&self, desk: &Desk) -> Locked<'_> {
         let mut needed: SmallVec<[usize; 4]> = desk.names.iter().map(|(shard, _)| *shard).collect();
         needed.sort_unstable();
         needed.dedup();
@@ -138,16 +129,47 @@ impl Desk {
             self.names.len() - 1
         })
     }
+}
 
-    /// The limit that says when each slot's state is fresh: the last one that met it.
-    fn limits<'a>(&self, set: &Set<'a>) -> SmallVec<[&'a Limit; 2]> {
-        let mut limits: SmallVec<[&Limit; 2]> = SmallVec::new();
-        for slot in 0..self.names.len() {
-            let met = self.places.iter().rposition(|place| place.index() == slot);
-            // A remembered settlement says so itself, whichever limit is asked.
-            limits.push(set.checks()[met.unwrap_or(0)].limit());
+/// The shards a set needs, with their indices.
+type Locked<'s> = SmallVec<[(usize, MutexGuard<'s, Shard>); 2]>;
+
+/// States taken out of their shards to be decided on. They go back when this is dropped,
+/// also if deciding should panic: a state that is lost would be a budget handed out.
+struct Loan<'a, 's> {
+    set: &'a Set<'a>,
+    desk: Desk,
+    shards: Locked<'s>,
+    now: Time,
+}
+
+impl<'a, 's> Loan<'a, 's> {
+    fn new(set: &'a Set<'a>, mut desk: Desk, mut shards: Locked<'s>, now: Time) -> Self {
+        for ((shard, name), state) in desk.names.iter().zip(&mut desk.states) {
+            if let Some(counter) = shard_of(&mut shards, *shard).counters.get_mut(&name[..]) {
+                *state = mem::take(&mut counter.state);
+            }
         }
-        limits
+        Self { set, desk, shards, now }
+    }
+
+    /// The limit that says when a slot's state is fresh. A remembered settlement says so
+    /// itself, whichever limit is asked.
+    fn limit(&self, slot: usize) -> &'a Limit {
+        let met = self.desk.places.iter().position(|place| place.index() == slot);
+        self.set.checks()[met.unwrap_or(0)].limit()
+    }
+}
+
+impl Drop for Loan<'_, '_> {
+    fn drop(&mut self) {
+        for slot in 0..self.desk.names.len() {
+            let state = mem::take(&mut self.desk.states[slot]);
+            let fresh_at = self.limit(slot).fresh_at(&state);
+            let (shard, name) = &self.desk.names[slot];
+            let shard = shard_of(&mut self.shards, *shard);
+            shard.put(name, Counter { state, fresh_at }, self.now);
+        }
     }
 }
 

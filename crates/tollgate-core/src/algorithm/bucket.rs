@@ -133,14 +133,13 @@ impl Bucket {
         free.saturating_sub(already).min(take.most)
     }
 
-    fn write(&self, state: &mut State, now: Time, level: Moment) -> Moment {
-        let full_at = self.pace.add::<true>(Moment::at(now), level);
+    pub(super) fn write(&self, state: &mut State, now: Time, level: Moment) {
         *state = if level == Moment::default() {
             State::Vacant
         } else {
+            let full_at = self.pace.add::<true>(Moment::at(now), level);
             State::Bucket { full_at, parts: self.pace.parts() }
         };
-        full_at
     }
 
     #[cold]
@@ -291,14 +290,15 @@ impl Bucket {
         if units == 0 {
             return;
         }
-        let until = self.pace.add::<FRACTIONS>(Moment::at(at), level);
+        let moment = self.pace.add::<FRACTIONS>(Moment::at(at), level);
         let until_parts = if FRACTIONS { self.pace.parts() } else { 1 };
         if let State::Bucket { full_at, parts } = state {
             // In place: replacing the whole state would have to drop the old one.
-            (*full_at, *parts) = (until, until_parts);
+            (*full_at, *parts) = (moment, until_parts);
         } else {
-            *state = State::Bucket { full_at: until, parts: until_parts };
+            *state = State::Bucket { full_at: moment, parts: until_parts };
         }
+        let until = self.level::<FRACTIONS>(Moment::at(at), units);
         decision.receipt = Some(Receipt { id, units, at, until, until_parts });
     }
 }
@@ -336,7 +336,9 @@ impl Algorithm for Bucket {
 
     fn charge(&self, state: &mut State, scene: &Scene<'_>, units: u64) -> Option<Receipt> {
         let level = self.level::<true>(self.used::<true>(state, scene.now), units);
-        let until = self.write(state, scene.now, level);
+        self.write(state, scene.now, level);
+        // By then the charge alone has refilled, however full the bucket was.
+        let until = self.level::<true>(Moment::at(scene.now), units);
         let until_parts = self.pace.parts();
         Some(Receipt { id: scene.id(), units, at: scene.now, until, until_parts })
     }
@@ -349,7 +351,7 @@ impl Algorithm for Bucket {
         units: u64,
     ) -> u64 {
         let used = self.used::<true>(state, scene.now);
-        // A charge is worth what has not refilled since: giving back more would mint units.
+        // A charge is worth what cannot have refilled since: giving back more would mint units.
         let until = self.pace.adopt(receipt.until, receipt.until_parts);
         let left = self.pace.sub::<true>(until, Moment::at(scene.now));
         let worth = self.pace.lasting::<true>(units).min(left);

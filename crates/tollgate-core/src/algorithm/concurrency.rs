@@ -22,7 +22,7 @@ use crate::algorithm::{Algorithm, Scene, Standing};
 use crate::ask::{Receipt, Take};
 use crate::decision::{Decision, Refusal};
 use crate::moment::Moment;
-use crate::state::{Holder, State};
+use crate::state::{Holder, Holders, State};
 use crate::time::{Span, Time};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,55 +31,74 @@ pub(crate) struct Concurrency {
     pub(crate) lease: Span,
 }
 
+impl Holders {
+    /// Units of those whose lease has not run out. Looks only at those whose lease has.
+    fn used(&self, now: Time) -> u64 {
+        let over = self.list.iter().take_while(|holder| holder.expires <= now);
+        self.units - over.map(|holder| holder.units).sum::<u64>()
+    }
+
+    /// How long the last lease runs.
+    fn longest(&self, now: Time) -> Span {
+        self.list.back().map_or(Span::ZERO, |last| last.expires.since(now))
+    }
+
+    fn sweep(&mut self, now: Time) {
+        while let Some(first) = self.list.front().filter(|first| first.expires <= now) {
+            self.units -= first.units;
+            self.list.pop_front();
+        }
+    }
+
+    /// Takes out a holder whose lease has not run out.
+    fn remove(&mut self, now: Time, receipt: &Receipt) -> Option<Holder> {
+        let alive = |holder: &Holder| holder.id == receipt.id && holder.expires > now;
+        let holder = self.list.remove(self.list.iter().position(alive)?)?;
+        self.units -= holder.units;
+        Some(holder)
+    }
+
+    /// Files a holder by the end of its lease: at the back, unless the clock was set back.
+    fn insert(&mut self, holder: Holder) {
+        let index = self.list.partition_point(|other| other.expires <= holder.expires);
+        self.units += holder.units;
+        self.list.insert(index, holder);
+    }
+}
+
 impl Concurrency {
-    fn live(state: &State, now: Time) -> impl Iterator<Item = &Holder> {
-        let holders: &[Holder] = match state {
-            State::Holders(holders) => holders,
-            _ => &[],
-        };
-        holders.iter().filter(move |holder| holder.expires > now)
-    }
-
     fn used(state: &State, now: Time) -> u64 {
-        Self::live(state, now).map(|holder| holder.units).sum()
+        match state {
+            State::Holders(holders) => holders.used(now),
+            _ => 0,
+        }
     }
 
-    fn standing(&self, state: &State, now: Time, staged: u64) -> Standing {
-        let latest = Self::live(state, now).map(|holder| holder.expires.since(now)).max();
+    fn standing(&self, state: &State, used: u64, staged: u64, now: Time) -> Standing {
+        let longest = match state {
+            State::Holders(holders) => holders.longest(now),
+            _ => Span::ZERO,
+        };
         let leased = if staged > 0 { self.lease } else { Span::ZERO };
         Standing {
             limit: self.slots,
-            remaining: self.slots.saturating_sub(Self::used(state, now) + staged),
-            reset_after: latest.unwrap_or_default().max(leased),
+            remaining: self.slots.saturating_sub(used + staged),
+            reset_after: longest.max(leased),
         }
     }
 
     /// Extends the lease of a hold that is still alive; returns its units.
     pub(crate) fn renew(&self, state: &mut State, now: Time, receipt: &Receipt) -> Option<u64> {
-        let holder = Self::holder(state, now, receipt)?;
-        holder.expires = now + self.lease;
-        let units = holder.units;
-        Self::sweep(state, now);
-        Some(units)
+        let State::Holders(holders) = state else { return None };
+        let holder = holders.remove(now, receipt)?;
+        holders.sweep(now);
+        holders.insert(Holder { expires: now + self.lease, ..holder });
+        Some(holder.units)
     }
 
+    /// Nobody can end up holding more than twice the slots, whatever was settled.
     fn deepest(&self) -> u64 {
         self.slots * 2
-    }
-
-    fn holder<'a>(state: &'a mut State, now: Time, receipt: &Receipt) -> Option<&'a mut Holder> {
-        let State::Holders(holders) = state else { return None };
-        holders.iter_mut().find(|holder| holder.id == receipt.id && holder.expires > now)
-    }
-
-    /// Drops holders that ran out or gave everything back.
-    fn sweep(state: &mut State, now: Time) {
-        if let State::Holders(holders) = state {
-            holders.retain(|holder| holder.expires > now && holder.units > 0);
-            if holders.is_empty() {
-                *state = State::Vacant;
-            }
-        }
     }
 }
 
@@ -89,20 +108,20 @@ impl Algorithm for Concurrency {
     }
 
     fn mend(&self, state: &mut State, scene: &Scene<'_>) {
+        let longest = scene.now + self.lease;
         match state {
             State::Vacant => {}
             State::Holders(holders) => {
-                let longest = scene.now + self.lease;
-                if holders.iter().any(|holder| holder.expires > longest + Span::CLOCK_SLACK) {
-                    for holder in holders {
+                let last = holders.list.back().map_or(Time::EPOCH, |last| last.expires);
+                if last > longest + Span::CLOCK_SLACK {
+                    for holder in &mut holders.list {
                         holder.expires = holder.expires.min(longest);
                     }
                 }
             }
             _ => {
-                let expires = scene.now + self.lease;
-                *state =
-                    State::Holders(vec![Holder { id: scene.id(), expires, units: self.slots }]);
+                *state = State::Vacant;
+                self.charge(state, scene, self.slots);
             }
         }
     }
@@ -110,14 +129,13 @@ impl Algorithm for Concurrency {
     fn judge(&self, state: &State, scene: &Scene<'_>, take: Take, already: u64) -> Decision {
         let used = Self::used(state, scene.now);
         let asked = take.least.saturating_add(already);
-        if asked > self.slots {
-            return self.standing(state, scene.now, already).refused(Refusal::CostAboveLimit);
-        }
-        if used + asked > self.slots {
-            return self.standing(state, scene.now, already).refused(Refusal::Busy);
+        if asked > self.slots || used + asked > self.slots {
+            let never = asked > self.slots;
+            let refusal = if never { Refusal::CostAboveLimit } else { Refusal::Busy };
+            return self.standing(state, used, already, scene.now).refused(refusal);
         }
         let granted = take.most.min(self.slots - used - already);
-        self.standing(state, scene.now, already + granted).allowed(granted, Span::ZERO)
+        self.standing(state, used, already + granted, scene.now).allowed(granted, Span::ZERO)
     }
 
     fn chargeable(&self, state: &State, scene: &Scene<'_>, units: u64) -> u64 {
@@ -125,20 +143,14 @@ impl Algorithm for Concurrency {
     }
 
     fn charge(&self, state: &mut State, scene: &Scene<'_>, units: u64) -> Option<Receipt> {
-        Self::sweep(state, scene.now);
-        let expires = scene.now + self.lease;
-        let holder = Holder { id: scene.id(), expires, units };
-        match state {
-            State::Holders(holders) => holders.push(holder),
-            _ => *state = State::Holders(vec![holder]),
+        if !matches!(state, State::Holders(_)) {
+            *state = State::Holders(Box::default());
         }
-        Some(Receipt {
-            id: scene.id(),
-            units,
-            at: scene.now,
-            until: Moment::at(expires),
-            until_parts: 1,
-        })
+        let State::Holders(holders) = state else { return None };
+        let (id, at, expires) = (scene.id(), scene.now, scene.now + self.lease);
+        holders.sweep(at);
+        holders.insert(Holder { id, expires, units });
+        Some(Receipt { id, units, at, until: Moment::at(expires), until_parts: 1 })
     }
 
     /// Makes a live hold one of `actual` slots, releasing it at none.
@@ -148,21 +160,25 @@ impl Algorithm for Concurrency {
         scene: &Scene<'_>,
         receipt: &Receipt,
         actual: u64,
+        staged: u64,
     ) -> Option<u64> {
-        let used = Self::used(state, scene.now);
-        let holder = Self::holder(state, scene.now, receipt)?;
-        let room = self.deepest().saturating_sub(used);
-        holder.units = actual.min(holder.units + room);
-        let standing = holder.units;
-        Self::sweep(state, scene.now);
-        Some(standing)
+        let State::Holders(holders) = state else { return None };
+        let room = self.deepest().saturating_sub(holders.used(scene.now) + staged);
+        let holder = holders.remove(scene.now, receipt)?;
+        holders.sweep(scene.now);
+        let units = actual.min(holder.units + room);
+        if units > 0 {
+            holders.insert(Holder { units, ..holder });
+        }
+        if holders.list.is_empty() {
+            *state = State::Vacant;
+        }
+        Some(units)
     }
 
     fn fresh_at(&self, state: &State) -> Time {
         match state {
-            State::Holders(holders) => {
-                holders.iter().map(|holder| holder.expires).max().unwrap_or_default()
-            }
+            State::Holders(holders) => holders.list.back().map_or(Time::EPOCH, |last| last.expires),
             _ => Time::EPOCH,
         }
     }

@@ -44,14 +44,8 @@ impl FixedWindow {
     fn read(state: &State, scene: &Scene<'_>) -> Window {
         let (start, end) = scene.period().map_or((scene.now, scene.now), |p| (p.start(), p.end()));
         match *state {
-            // Time does not go back for a window that has begun.
-            State::Window { start, end, count } if start > scene.now => {
-                Window { start, end, count }
-            }
-            // A period that was changed under load takes the count along.
-            State::Window { end: until, count, .. } if until > scene.now => {
-                Window { start, end, count }
-            }
+            // Also one that is still to begin: time does not go back for it.
+            State::Window { start, end, count } if end > scene.now => Window { start, end, count },
             _ => Window { start, end, count: 0 },
         }
     }
@@ -71,14 +65,20 @@ impl Algorithm for FixedWindow {
     }
 
     fn mend(&self, state: &mut State, scene: &Scene<'_>) {
-        let wrong = match *state {
-            State::Vacant => false,
-            State::Window { start, .. } => start > scene.now + Span::CLOCK_SLACK,
-            _ => true,
+        let Some(period) = scene.period() else { return };
+        let count = match *state {
+            State::Window { start, .. } if start > scene.now + Span::CLOCK_SLACK => self.amount,
+            // A period that was changed under load takes the count along, once and for good:
+            // otherwise it would come along again after the end that callers were told.
+            State::Window { start, end, count }
+                if start <= scene.now && scene.now < end && (start, end) != period.bounds() =>
+            {
+                count
+            }
+            State::Vacant | State::Window { .. } => return,
+            _ => self.amount,
         };
-        if let (true, Some(period)) = (wrong, scene.period()) {
-            *state = State::Window { start: period.start(), end: period.end(), count: self.amount };
-        }
+        *state = State::Window { start: period.start(), end: period.end(), count };
     }
 
     fn judge(&self, state: &State, scene: &Scene<'_>, take: Take, already: u64) -> Decision {

@@ -75,8 +75,15 @@ impl Algorithm for Queue {
         self.0.chargeable(state, scene, units)
     }
 
+    /// The receipt names the end of the line, by which the last in it is known.
     fn charge(&self, state: &mut State, scene: &Scene<'_>, units: u64) -> Option<Receipt> {
-        self.0.charge(state, scene, units)
+        let receipt = self.0.charge(state, scene, units)?;
+        match *state {
+            State::Bucket { full_at, parts } => {
+                Some(Receipt { until: full_at, until_parts: parts, ..receipt })
+            }
+            _ => Some(receipt),
+        }
     }
 
     /// Only the last in line can leave: the places behind any other have been promised

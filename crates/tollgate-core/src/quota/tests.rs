@@ -112,7 +112,8 @@ fn refuses_nonsense_and_says_what_would_be_right() {
             "1/99999999999999999 weeks",
             "the period is too long to be counted exactly; use at most 35 years (12775 days)",
         ),
-        ("1/13 months", "a window of 13 months is too long; use at most 12"),
+        ("1/13 months", "windows of 13 months do not divide a year; use 1, 2, 3, 4, 6 or 12"),
+        ("1/5 months", "windows of 5 months do not divide a year; use 1, 2, 3, 4, 6 or 12"),
         ("1/0 months", "a period of 0 has no rate; use at least 1us, as in `100/s`"),
         (
             "7/3s burst 1s",

@@ -42,6 +42,15 @@ impl<'d> Desk<'d> {
         Scene { now: self.now, set: self.set, index }
     }
 
+    /// Whether one cell is asked under two limits, which could not both be right about it.
+    pub(super) fn is_contradictory(&self) -> bool {
+        let checks = self.set.checks.iter().zip(self.places);
+        checks.clone().enumerate().any(|(index, (check, place))| {
+            let mut earlier = checks.clone().take(index);
+            earlier.any(|(other, at)| at.cell == place.cell && other.limit() != check.limit())
+        })
+    }
+
     /// Decides each term alone.
     pub(super) fn decide_each(&mut self) -> Ruling {
         let checks = self.set.checks;
@@ -112,7 +121,7 @@ impl<'d> Desk<'d> {
                 self.keep(cell, undo);
                 let algorithm = limit.each();
                 let state = &mut self.cells[cell];
-                let units = algorithm.chargeable(state, &scene, cost.units());
+                let units = algorithm.chargeable_beside(state, &scene, cost.units(), staged);
                 let receipt = if units > 0 { algorithm.charge(state, &scene, units) } else { None };
                 Decision { receipt, ..self.standing(index, staged, units) }
             }
@@ -148,15 +157,19 @@ impl<'d> Desk<'d> {
         if remember && matches!(self.cells[settled], State::Settled { until } if until > self.now) {
             return self.refused(index, staged, Refusal::Spent);
         }
+        if remember && self.now >= receipt.lapses() {
+            return self.refused(index, staged, Refusal::Lost);
+        }
         self.keep(cell, undo);
         let scene = self.scene(index);
         let algorithm = check.limit().each();
-        let Some(units) = algorithm.settle(&mut self.cells[cell], &scene, receipt, actual) else {
+        let Some(units) = algorithm.settle(&mut self.cells[cell], &scene, receipt, actual, staged)
+        else {
             return self.refused(index, staged, Refusal::Lost);
         };
-        if remember && receipt.until() > self.now {
+        if remember {
             self.keep(settled, undo);
-            self.cells[settled] = State::Settled { until: receipt.until() };
+            self.cells[settled] = State::Settled { until: receipt.lapses() };
         }
         self.standing(index, staged, units)
     }
@@ -180,25 +193,30 @@ impl<'d> Desk<'d> {
 
     /// The decision of a take that is charged if the set is admitted.
     fn chosen(&self, index: usize) -> Option<&Decision> {
-        let take = matches!(self.set.checks[index].ask, Ask::Take(_));
+        let check = &self.set.checks[index];
+        let take = matches!(check.ask, Ask::Take(_)) && check.limit().uses_up();
         self.decisions[index].as_ref().filter(|decision| take && decision.is_allowed())
     }
 
     /// Writes what a chosen take was granted.
     fn commit(&mut self, index: usize) {
-        let check = &self.set.checks[index];
-        let scene = self.scene(index);
-        let (Ask::Take(_), Some(decision)) = (&check.ask, &mut self.decisions[index]) else {
-            return;
-        };
-        if decision.is_allowed() && decision.granted > 0 && check.limit().uses_up() {
+        let Some(granted) = self.chosen(index).map(|decision| decision.granted) else { return };
+        if granted > 0 {
+            let algorithm = self.set.checks[index].limit().each();
+            let scene = self.scene(index);
             let state = &mut self.cells[self.places[index].cell];
-            decision.receipt = check.limit().each().charge(state, &scene, decision.granted);
+            let receipt = algorithm.charge(state, &scene, granted);
+            if let Some(decision) = &mut self.decisions[index] {
+                decision.receipt = receipt;
+            }
         }
     }
 
     /// Tells of a set that was refused how the limit stands: nothing was granted.
     fn restate(&mut self, index: usize) {
+        if self.decisions[index].is_none() {
+            return;
+        }
         let now = self.standing(index, 0, 0);
         if let Some(decision) = &mut self.decisions[index] {
             decision.restate(now);

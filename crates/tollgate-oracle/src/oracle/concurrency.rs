@@ -94,10 +94,12 @@ impl Rule for Concurrency {
         when: When,
         receipt: &Receipt,
         actual: u64,
+        already: u64,
     ) -> Result<u64, Reason> {
         let place = Concurrency::find(cell, when.now, receipt)?;
         let held = cell.holders[place].units;
-        let room = self.charge_cap().saturating_sub(Concurrency::used(cell, when.now));
+        let taken = Concurrency::used(cell, when.now) + already;
+        let room = self.charge_cap().saturating_sub(taken);
         let standing = if actual > held { actual.min(held + room) } else { actual };
         cell.holders[place].units = standing;
         cell.holders.retain(|holder| holder.units > 0);

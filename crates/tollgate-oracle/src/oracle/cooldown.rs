@@ -95,6 +95,7 @@ impl Rule for Cooldown {
         cell: &mut Cell,
         when: When,
         units: u64,
+        _already: u64,
         _id: ReceiptId,
     ) -> (u64, Option<Filed>) {
         let now = when.now;

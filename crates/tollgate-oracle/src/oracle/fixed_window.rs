@@ -45,6 +45,13 @@ impl Rule for FixedWindow {
         if cell.window.is_some_and(|window| window.start > when.now + SLACK) {
             cell.window = Some(Window { start, end, count: self.amount });
         }
+        // A window whose period was changed is read as the new one from now on: otherwise its
+        // count would come along again after the end that was told.
+        if let Some(window) = &mut cell.window
+            && (window.start..window.end).contains(&when.now)
+        {
+            *window = Window { start, end, ..*window };
+        }
     }
 
     fn fits(&self, cell: &Cell, when: When, units: u64, cap: u64) -> bool {

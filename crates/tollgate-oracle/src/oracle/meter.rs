@@ -123,7 +123,10 @@ impl Rule for Meter {
     fn file(&self, cell: &mut Cell, when: When, units: u64, id: ReceiptId) -> Filed {
         let level = self.level(cell, when.now) + Ratio::whole(units);
         self.write(cell, when.now, level);
-        let moment = Ratio::whole(when.now) + self.rate.time_of(level);
+        // A queue's receipt names the end of the line; a bucket's the time the charge alone takes
+        // to leak out, however much was in the bucket: what may have leaked is not given back.
+        let filed = if self.queues { level } else { Ratio::whole(units) };
+        let moment = Ratio::whole(when.now) + self.rate.time_of(filed);
         Filed { id, at: when.now, until: Until { moment, parts: self.rate.units } }
     }
 

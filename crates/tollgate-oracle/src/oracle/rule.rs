@@ -8,6 +8,9 @@ use crate::trace::Reason;
 /// How far state may be ahead of the clock before it is not believed, in microseconds.
 pub(crate) const SLACK: u64 = 1_000_000;
 
+/// How long a receipt can be settled at least, in microseconds.
+pub(crate) const SETTLED_WITHIN: u64 = 600_000_000;
+
 /// A take: at least and at most so many units, with so much patience.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Take {
@@ -99,10 +102,12 @@ pub(crate) trait Rule {
         cell: &mut Cell,
         when: When,
         units: u64,
+        already: u64,
         id: ReceiptId,
     ) -> (u64, Option<Filed>) {
         let cap = self.charge_cap();
-        let charged = largest_fit(units.min(cap), |units| self.fits(cell, when, units, cap));
+        let fits = |units| units == 0 || self.fits(cell, when, already + units, cap);
+        let charged = largest_fit(units.min(cap), fits);
         let filed = (charged > 0).then(|| self.file(cell, when, charged, id));
         (charged, filed)
     }
@@ -114,13 +119,19 @@ pub(crate) trait Rule {
         when: When,
         receipt: &Receipt,
         actual: u64,
+        already: u64,
     ) -> Result<u64, Reason> {
         let over = receipt.filed.until.has_passed(when.now);
-        if receipt.settled && !over {
+        let lapsed = over && when.now >= receipt.filed.at + SETTLED_WITHIN;
+        if lapsed {
+            return Err(Reason::Lost);
+        }
+        if receipt.settled {
             return Err(Reason::Spent);
         }
         if actual > receipt.units {
-            let (more, _) = self.charge(cell, when, actual - receipt.units, receipt.filed.id);
+            let (more, _) =
+                self.charge(cell, when, actual - receipt.units, already, receipt.filed.id);
             return Ok(receipt.units + more);
         }
         if over || actual == receipt.units {

@@ -113,7 +113,7 @@ impl<'a> Set<'a> {
                 }
             }
             AskSpec::Charge { units } => {
-                let (charged, filed) = rule.charge(cell, when, units, id);
+                let (charged, filed) = rule.charge(cell, when, units, *already, id);
                 if let Some(filed) = filed {
                     let receipt = Receipt { cell: name, units: charged, filed, settled: false };
                     self.receipts.insert(id, receipt);
@@ -124,7 +124,7 @@ impl<'a> Set<'a> {
                 let id = (step, of);
                 let kept = self.oracle.receipts.get(&id);
                 let mut receipt = find(&self.receipts, kept, id, &name);
-                match rule.settle(cell, when, &receipt, actual) {
+                match rule.settle(cell, when, &receipt, actual, *already) {
                     Ok(standing) => {
                         receipt.settled = true;
                         self.receipts.insert(id, receipt);

@@ -12,6 +12,7 @@ use hyper_util::server::graceful::GracefulShutdown;
 use tokio::net::TcpStream;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::timeout;
+use tokio_io_timeout::TimeoutStream;
 use tracing::{debug, error};
 
 use super::Drained;
@@ -20,7 +21,11 @@ use crate::http::Http;
 
 /// How long the head of a request may take to arrive, and how long an idle connection is kept.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
-/// Holds the largest head; a longer one is answered with 431.
+/// How long a client may leave its answers unread before its connection is closed.
+const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
+/// The largest head; a longer one is answered with 431.
+const MAX_HEAD: usize = 16 * 1_024;
+/// What is read, and what is written, of one connection ahead of time.
 const MAX_BUFFER: usize = 64 * 1_024;
 
 /// The open connections.
@@ -37,10 +42,10 @@ impl<S: Counted> Connections<S> {
         builder
             .timer(TokioTimer::new())
             .header_read_timeout(HEAD_TIMEOUT)
+            .max_header_size(MAX_HEAD)
             .max_buf_size(MAX_BUFFER)
             // Who has sent everything and closed its side still gets its answer.
-            .half_close(true)
-            .pipeline_flush(true);
+            .half_close(true);
         Self { http, builder, tasks: JoinSet::new(), graceful: GracefulShutdown::new() }
     }
 
@@ -56,7 +61,10 @@ impl<S: Counted> Connections<S> {
             let http = Arc::clone(&http);
             async move { Ok::<_, Infallible>(http.answer(request).await) }
         });
-        let connection = self.builder.serve_connection(TokioIo::new(stream), service);
+        let mut stream = TimeoutStream::new(stream);
+        stream.set_write_timeout(Some(WRITE_TIMEOUT));
+        let stream = TokioIo::new(Box::pin(stream));
+        let connection = self.builder.serve_connection(stream, service);
         let connection = self.graceful.watch(connection);
         self.tasks.spawn(async move {
             if let Err(error) = connection.await {

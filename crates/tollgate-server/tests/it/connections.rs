@@ -3,6 +3,8 @@
 use std::future::Future;
 use std::time::Duration;
 
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
 use tollgate::{Applied, Check, CheckError, Decision, Limiter, ManualClock, Set, Store};
 use tollgate_server::{Counted, Server};
 
@@ -118,17 +120,55 @@ async fn a_head_that_does_not_come_is_not_waited_for_for_long() {
 }
 
 #[tokio::test]
-async fn what_is_not_http_ends_its_own_connection_only() {
+async fn what_is_not_http_is_answered_and_ends_its_own_connection_only() {
     let gate = Gate::open().await;
     let mut client = gate.client().await;
-    let endless = format!("GET / HTTP/1.1\r\nX: {}\r\n\r\n", "x".repeat(300_000));
-    for garbage in ["\0\u{1}\u{2}\r\n\r\n", "GET\r\n\r\n", "{\"key\":1}\r\n\r\n", &endless] {
+    let long_header = format!("GET / HTTP/1.1\r\nX: {}\r\n\r\n", "x".repeat(300_000));
+    let many_headers = format!("GET / HTTP/1.1\r\n{}\r\n", "X: y\r\n".repeat(200));
+    let post = |headers: &str| format!("POST /v1/throttle HTTP/1.1\r\n{headers}\r\n\r\n");
+    for malformed in [
+        "\0\u{1}\u{2}\r\n\r\n",
+        "GET\r\n\r\n",
+        "{\"key\":1}\r\n\r\n",
+        "GET / HTTP/1.1\r\nno colon\r\n\r\n",
+        &post("Content-Length: x"),
+        &post("Content-Length: 1\r\nContent-Length: 2"),
+        &long_header,
+        &many_headers,
+    ] {
         let mut other = gate.client().await;
-        other.send(garbage).await;
-        while let Some(reply) = other.try_reply().await {
-            assert!((400..500).contains(&reply.status), "{}", reply.status);
-        }
+        other.send(malformed).await;
+        let start = &malformed[..malformed.len().min(40)];
+        let reply = other.try_reply().await.unwrap_or_else(|| panic!("no answer to {start:?}"));
+        assert!((400..500).contains(&reply.status), "{} to {start:?}", reply.status);
+        assert!(other.try_reply().await.is_none(), "and then it is over");
         assert_eq!(client.throttle(ASK).await.status, 200);
+    }
+}
+
+/// What follows a request has nothing to do with its answer.
+#[tokio::test(start_paused = true)]
+async fn a_request_is_answered_whatever_comes_behind_it() {
+    for behind in ["", "\r\n", "\r\n\r\n", "POST /v1/thr", "\0garbage"] {
+        let gate = Gate::open().await;
+        let mut client = gate.client().await;
+        let request = posted("/v1/throttle", ASK);
+        client.send([&request[..], behind.as_bytes()].concat()).await;
+        let reply = client.try_reply().await;
+        assert_eq!(reply.map(|reply| reply.status), Some(200), "{behind:?}");
+    }
+}
+
+/// Answers that nobody reads are not piled up, nor waited for for ever.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_never_reads_is_let_go() {
+    let gate = Gate::open().await;
+    let mut stream = TcpStream::connect(gate.address).await.unwrap();
+    let requests = posted("/v1/throttle", ASK).repeat(1_000);
+    let mut sent = 0;
+    while stream.write_all(&requests).await.is_ok() {
+        sent += requests.len();
+        assert!(sent < 1 << 30, "the server goes on reading what it cannot answer");
     }
 }
 

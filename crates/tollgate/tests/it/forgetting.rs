@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tollgate::{Check, Limit, Limiter, ManualClock, Memory};
+use tollgate::{Check, Cost, Limit, Limiter, ManualClock, Memory};
 
 #[test]
 fn recovered_counters_make_room_and_spent_ones_stay() {
@@ -37,5 +37,32 @@ fn a_settlement_is_remembered_as_long_as_it_could_matter() {
     assert_eq!(again.refusal().map(tollgate::Refusal::as_str), Some("spent"));
     clock.advance(Duration::from_millis(100));
     let late = limiter.refund(&limit, "key", receipt).now().unwrap();
-    assert_eq!((late.is_allowed(), late.granted()), (true, 1), "worth nothing by now");
+    assert_eq!(
+        late.refusal().map(tollgate::Refusal::as_str),
+        Some("spent"),
+        "also when nothing is left"
+    );
+    clock.advance(Duration::from_secs(600));
+    let lapsed = limiter.refund(&limit, "key", receipt).now().unwrap();
+    assert_eq!(
+        lapsed.refusal().map(tollgate::Refusal::as_str),
+        Some("lost"),
+        "ten minutes are enough"
+    );
+}
+
+#[test]
+fn what_was_used_beyond_the_reservation_is_charged_once_however_late() {
+    let clock = ManualClock::default();
+    let limiter = Limiter::new(Memory::with_clock(clock.clone()));
+    let limit = Limit::token_bucket("tokens", "100/s burst 1000".parse().unwrap()).unwrap();
+    let reserved = limiter.check(Check::new(&limit, "key")).now().unwrap();
+    let receipt = *reserved.receipt().unwrap();
+    clock.advance(Duration::from_secs(30));
+    let settle = || limiter.settle(&limit, "key", receipt, Cost::from(501)).now().unwrap();
+    assert_eq!(settle().remaining(), 500, "the reservation has long refilled, the rest is owed");
+    for _ in 0..3 {
+        clock.advance(Duration::from_millis(10));
+        assert_eq!(settle().refusal().map(tollgate::Refusal::as_str), Some("spent"));
+    }
 }

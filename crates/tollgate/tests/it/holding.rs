@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Duration;
 
-use tollgate::{Check, Hold, InFlight, Limit, Limiter, ManualClock, Memory, Span};
+use tollgate::{Check, Cost, Hold, InFlight, Limit, Limiter, ManualClock, Memory, Span};
 
 type ManualLimiter = Limiter<Memory<ManualClock>>;
 
@@ -80,11 +80,18 @@ fn a_lease_that_ran_out_is_reported_and_takes_nothing_from_others() {
 }
 
 #[test]
-fn a_hold_on_a_limit_that_counts_is_a_charge_that_is_given_back() {
-    let (_, limiter, _) = manual();
+fn only_slots_can_be_held() {
+    let (_, limiter, limit) = manual();
     let bucket = Limit::token_bucket("bucket", "2/day".parse().unwrap()).unwrap();
-    let held = limiter.hold(Check::new(&bucket, "tenant")).now().unwrap();
-    assert_eq!(limiter.peek(&bucket, "tenant").now().unwrap().remaining(), 1);
-    drop(held);
+    let error = limiter.hold(Check::new(&bucket, "tenant")).now().unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "cannot hold a slot of a limit by token_bucket; use Limit::concurrency, or check and refund"
+    );
     assert_eq!(limiter.peek(&bucket, "tenant").now().unwrap().remaining(), 2);
+    let none = limiter.hold(Check::new(&limit, "tenant").cost(Cost::ZERO)).now().unwrap();
+    let Hold::Held(guard) = none else { panic!("no slots are always to be had") };
+    assert!(guard.receipt().is_none() && guard.renew().now().unwrap().is_allowed());
+    drop(guard);
+    assert_eq!(free(&limiter, &limit), 2);
 }

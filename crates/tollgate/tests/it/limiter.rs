@@ -88,6 +88,33 @@ fn a_plan_that_is_too_large_is_an_error_that_says_so() {
 }
 
 #[test]
+fn two_limits_of_one_name_on_one_key_are_an_error_that_says_so() {
+    let (_, limiter) = manual();
+    let second = Limit::sliding_log("api", "10/s".parse().unwrap()).unwrap();
+    let day = Limit::sliding_log("api", "1000/day".parse().unwrap()).unwrap();
+    let mut plan = Plan::new();
+    plan.require(Check::new(&second, "key")).require(Check::new(&day, "key"));
+    let error = limiter.check_plan(&plan).now().unwrap_err();
+    assert_eq!(error, CheckError::ContradictoryLimits);
+    assert!(error.to_string().ends_with("give the limits names of their own"));
+    assert!(limiter.store().is_empty(), "nobody was charged");
+    let mut plan = Plan::new();
+    plan.require(Check::new(&second, "key")).require(Check::new(&day, "another key"));
+    assert!(limiter.check_plan(&plan).now().unwrap().is_allowed());
+}
+
+#[test]
+fn the_end_of_time_stands_still_and_hands_nothing_out() {
+    let (clock, limiter) = manual();
+    let limit = bucket("5/s");
+    clock.advance(Duration::MAX);
+    let all = || Check::new(&limit, "key").cost(Cost::from(5));
+    assert!(limiter.check(all()).now().unwrap().is_allowed());
+    clock.advance(Duration::MAX);
+    assert!(!limiter.check(all()).now().unwrap().is_allowed());
+}
+
+#[test]
 fn an_empty_plan_is_allowed() {
     let (_, limiter) = manual();
     let verdict = limiter.check_plan(&Plan::new()).now().unwrap();
