@@ -115,7 +115,8 @@ impl Counters {
             let mut met = asked.iter().filter(|asked| asked.cell(&self.limits) == cell);
             let mendable = met.any(|asked| {
                 let set_back = self.readers[cell].is_some_and(|reader| reader.at > self.now);
-                *before != State::Vacant && (set_back || self.is_foreign(asked))
+                let foreign = self.is_foreign(asked) || self.is_another_calendar(asked);
+                *before != State::Vacant && (set_back || foreign)
             });
             assert!(
                 mendable || before == after,
@@ -130,6 +131,14 @@ impl Counters {
     fn is_foreign(&self, asked: &Asked) -> bool {
         let reader = self.readers[asked.cell(&self.limits)];
         reader.is_none_or(|reader| reader.limit != asked.subject.limit)
+    }
+
+    /// Whether another calendar may have cut the counter's window. One that was still to begin
+    /// when it was read last is left as it was until it has begun.
+    fn is_another_calendar(&self, asked: &Asked) -> bool {
+        let named = &self.limits[asked.subject.limit];
+        let sharers = self.limits.iter().filter(|other| other.name == named.name).count();
+        named.limit.calendar().is_some() && sharers > 1
     }
 
     /// Waiting exactly as long as a refusal said succeeds; a microsecond less does not.
