@@ -24,13 +24,7 @@ impl Counter {
 
     pub(crate) fn ask(&mut self, now: u64, ask: Ask) -> Decision {
         let now = Time::from_micros(now);
-        let mut check = Check::new(&self.limit, b"key").ask(ask);
-        if self.limit.calendar().is_some() {
-            let length = self.limit.recovery().expect("a window of fixed length").as_micros();
-            let start = now.as_micros() / length * length;
-            let end = Time::from_micros(start + length);
-            check = check.within(Period::new(Time::from_micros(start), end).expect("a period"));
-        }
+        let check = in_period(Check::new(&self.limit, b"key").ask(ask), now);
         self.sets += 1;
         let set = Set::one(&check, Id::from_bits(self.sets << 8));
         let mut decisions = [None];
@@ -53,6 +47,17 @@ impl Counter {
     pub(crate) fn try_take(&self, now: u64, cost: u64) -> Decision {
         self.clone().take(now, cost)
     }
+}
+
+/// The check with the calendar window it falls into, where its limit wants one.
+pub(crate) fn in_period(check: Check<'_>, now: Time) -> Check<'_> {
+    if check.limit().calendar().is_none() {
+        return check;
+    }
+    let length = check.limit().recovery().expect("a window of fixed length").as_micros();
+    let start = now.as_micros() / length * length;
+    let end = Time::from_micros(start + length);
+    check.within(Period::new(Time::from_micros(start), end).expect("a period"))
 }
 
 /// An arrival: this long after the one before, asking for this much.
@@ -133,8 +138,8 @@ pub(crate) fn limits() -> impl Strategy<Value = Limit> {
         3 => bucket(Limit::token_bucket),
         1 => bucket(Limit::leaky_bucket),
         2 => bucket(Limit::queue),
-        1 => (1..=12_u64).prop_map(|amount| {
-            Limit::fixed_window("limit", quota(amount, 1_000_000)).expect("a limit")
+        1 => (1..=12_u64, 1..=3_u64).prop_map(|(amount, seconds)| {
+            Limit::fixed_window("limit", quota(amount, seconds * 1_000_000)).expect("a limit")
         }),
         3 => window,
         2 => (1..=12_u64, 1..=5_000_u64).prop_map(|(amount, window)| {

@@ -73,6 +73,30 @@ proptest! {
         }
     }
 
+    /// Also right after the limit was changed to another.
+    #[test]
+    fn retry_after_is_tight_when_the_limit_has_just_changed(
+        (limit, steps) in traffic(),
+        (other, last) in traffic(),
+    ) {
+        let mut counter = Counter::new(limit);
+        let mut now = START;
+        for (gap, step) in steps {
+            now += gap;
+            counter.ask(now, ask(step));
+        }
+        counter.limit = other;
+        for (gap, step) in last.into_iter().take(3) {
+            now += gap;
+            let ask = ask(step);
+            if let Some(retry_after) = counter.ask(now, ask).retry_after() {
+                let then = now + retry_after.as_micros();
+                prop_assert!(counter.clone().ask(then, ask).is_allowed(), "{ask:?} at {now}");
+                prop_assert!(!counter.clone().ask(then - 1, ask).is_allowed(), "{ask:?} at {now}");
+            }
+        }
+    }
+
     /// After `reset_after` the caller stands as if it had never asked, and not before.
     #[test]
     fn reset_after_is_enough_and_tight((limit, steps) in traffic()) {

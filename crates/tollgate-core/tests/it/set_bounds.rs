@@ -2,10 +2,10 @@
 
 use proptest::prelude::*;
 use tollgate_core::{
-    Check, Cost, Decision, Id, Limit, Period, Place, Ruling, Set, State, Time, decide,
+    Ask, Check, Cost, Decision, Id, Limit, Place, Ruling, Set, Slices, State, Time, decide,
 };
 
-use super::counter::{Counter, START, limits};
+use super::counter::{Counter, START, in_period, limits};
 
 /// One request: how long after the last, its cost, and which limits it owes, in which order.
 type Request = (u64, u64, Vec<usize>);
@@ -18,12 +18,6 @@ fn traffic() -> impl Strategy<Value = (Vec<Limit>, Vec<Request>)> {
     })
 }
 
-fn in_period(check: Check<'_>, now: u64) -> Check<'_> {
-    let second = now / 1_000_000 * 1_000_000;
-    let period = Period::new(Time::from_micros(second), Time::from_micros(second + 1_000_000));
-    check.within(period.expect("a period"))
-}
-
 fn apply(
     cells: &mut [State],
     now: u64,
@@ -31,10 +25,11 @@ fn apply(
     checks: &[(Check<'_>, usize)],
 ) -> (Ruling, Vec<Option<Decision>>) {
     let places: Vec<Place> = checks.iter().map(|(_, cell)| Place::cell(*cell)).collect();
+    let now = Time::from_micros(now);
     let checks: Vec<Check<'_>> = checks.iter().map(|(check, _)| in_period(*check, now)).collect();
     let set = Set::all(&checks, Id::from_bits((serial as u128) << 8));
     let mut decisions = vec![None; checks.len()];
-    let ruling = decide(&set, Time::from_micros(now), &places, cells, &mut decisions);
+    let ruling = decide(&set, now, &places, cells, &mut decisions);
     (ruling, decisions)
 }
 
@@ -137,4 +132,35 @@ proptest! {
             prop_assert_eq!(last.refusal(), whole.refusal(), "and the time to retry is for both");
         }
     }
+}
+
+/// A charge sees what the takes before it are about to use: together they go one debt deep.
+#[test]
+fn a_charge_beside_a_take_goes_no_deeper_than_one_debt() {
+    let limit = Limit::token_bucket("limit", "1/s burst 2".parse().expect("a quota"));
+    let limit = limit.expect("a limit");
+    let take = Check::new(&limit, b"key").cost(Cost::from(2));
+    let charge = Check::new(&limit, b"key").ask(Ask::Charge(Cost::from(9)));
+    let mut cells = vec![State::Vacant];
+    let (ruling, decisions) = apply(&mut cells, START, 1, &[(take, 0), (charge, 0)]);
+    assert_eq!(ruling, Ruling::Admitted);
+    assert_eq!(decisions[1].map(|decision| decision.granted()), Some(2), "two used, two owed");
+    let mut counter = Counter::new(limit);
+    counter.cell = [cells.remove(0)];
+    assert_eq!(counter.take(START, 0).reset_after().as_secs_ceil(), 4, "and none is forgiven");
+}
+
+/// Two limits that share a counter could not both be right about it.
+#[test]
+fn two_limits_on_one_counter_contradict_each_other() {
+    let window = |quota: &str| {
+        let quota = quota.parse().expect("a quota");
+        Limit::sliding_window("limit", quota, Slices::Strict(1)).expect("a limit")
+    };
+    let (second, week) = (window("5/s"), window("5/week"));
+    let mut cells = vec![State::Vacant];
+    let checks = [&second, &week].map(|limit| (Check::new(limit, b"key"), 0));
+    let (ruling, decisions) = apply(&mut cells, START, 1, &checks);
+    assert_eq!((ruling, decisions), (Ruling::Contradictory, vec![None, None]));
+    assert_eq!(cells, [State::Vacant]);
 }
