@@ -85,6 +85,7 @@ mod memory;
 mod plan;
 mod store;
 mod verdict;
+mod waiting;
 
 pub use calendar::period_at;
 pub use clock::{Clock, ManualClock, Sleep, SystemClock};

@@ -7,9 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use smallvec::SmallVec;
-use tollgate_core::{
-    Ask, Check, Cost, Decision, Id, Limit, Period, Receipt, Refusal, Ruling, Set, Span, Time,
-};
+use tollgate_core::{Ask, Check, Cost, Decision, Id, Limit, Period, Receipt, Ruling, Set, Time};
 
 use crate::calendar::period_at;
 use crate::clock::Clock;
@@ -20,6 +18,7 @@ use crate::memory::Memory;
 use crate::plan::Plan;
 use crate::store::Store;
 use crate::verdict::{Decisions, Verdict};
+use crate::waiting::wait_for_turn;
 
 /// Decides, for every request of every caller: now, later, or not.
 ///
@@ -234,22 +233,7 @@ impl<S: Store> Limiter<S> {
         check: Check<'a>,
         patience: Duration,
     ) -> Waiting<impl Future<Output = Result<Decision, CheckError>> + Send + 'a> {
-        Waiting::new(async move {
-            let clock = self.store.clock();
-            let deadline = clock.now() + patience.into();
-            loop {
-                let left = deadline.since(clock.now());
-                let decision = self.ask(check.patient(left)).await?;
-                if decision.is_allowed() {
-                    self.sit_out(check, &decision).await;
-                    return Ok(decision);
-                }
-                let Some(pause) = pause_after(&decision, check.limit(), left) else {
-                    return Ok(decision);
-                };
-                clock.sleep_until(clock.now() + pause).await;
-            }
-        })
+        Waiting::new(wait_for_turn(self, check, patience.into()))
     }
 
     /// Takes a slot of a concurrency limit; it comes back when the guard is dropped.
@@ -293,7 +277,7 @@ impl<S: Store> Limiter<S> {
         self.store.apply_detached(in_period(check, self.store.clock().now()));
     }
 
-    async fn ask(&self, check: Check<'_>) -> Result<Decision, CheckError> {
+    pub(crate) async fn ask(&self, check: Check<'_>) -> Result<Decision, CheckError> {
         let mut decisions = [None];
         self.apply(&[check], false, &mut decisions).await?;
         let [decision] = decisions;
@@ -328,50 +312,10 @@ impl<S: Store> Limiter<S> {
         }
         Err(CheckError::CalendarRace)
     }
-
-    /// Waits as long as an admitted check has to be held back; gives it back if dropped meanwhile.
-    async fn sit_out(&self, check: Check<'_>, decision: &Decision) {
-        if decision.delay().is_zero() {
-            return;
-        }
-        let mut place = Place { limiter: self, check, receipt: decision.receipt().copied() };
-        let clock = self.store.clock();
-        clock.sleep_until(clock.now() + decision.delay()).await;
-        place.receipt = None;
-    }
 }
 
 /// How often a calendar window is worked out anew when the store's time lies outside it.
 const CALENDAR_TRIES: usize = 4;
-/// How often a limit that cannot say when is asked again.
-const POLL: Span = Span::from_millis(10);
-
-/// How long to pause before asking again; `None` if that would be in vain.
-fn pause_after(decision: &Decision, limit: &Limit, left: Span) -> Option<Span> {
-    let pause = match decision.refusal()? {
-        Refusal::Exhausted { retry_after } | Refusal::Blocked { retry_after } => retry_after,
-        Refusal::Busy if !left.is_zero() => POLL.min(left),
-        Refusal::Busy | Refusal::CostAboveLimit | Refusal::Spent | Refusal::Lost => return None,
-    };
-    // After the pause comes the delay that the limit promised as late as patience allowed.
-    (pause + left.min(limit.longest_delay()) <= left).then_some(pause)
-}
-
-/// A place in line that is given back unless its receipt is taken out in time.
-struct Place<'a, S: Store> {
-    limiter: &'a Limiter<S>,
-    check: Check<'a>,
-    receipt: Option<Receipt>,
-}
-
-impl<S: Store> Drop for Place<'_, S> {
-    fn drop(&mut self) {
-        if let Some(receipt) = self.receipt.take() {
-            self.limiter.give_back(self.check.limit(), self.check.key(), receipt);
-        }
-    }
-}
-
 fn validate(check: &Check<'_>) -> Result<(), CheckError> {
     let bytes = check.key().len();
     if bytes > Limiter::<Memory>::MAX_KEY {
