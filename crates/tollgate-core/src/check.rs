@@ -16,6 +16,8 @@ pub struct Check<'a> {
     pub(crate) ask: Ask,
     gate: Gate,
     alternative: bool,
+    /// Nothing but a take that has to admit; kept at hand because every set is asked for it.
+    plain: bool,
     period: Option<Period>,
 }
 
@@ -38,8 +40,14 @@ impl<'a> Check<'a> {
             ask: Ask::acquire(Cost::ONE),
             gate: Gate::Enforce,
             alternative: false,
+            plain: true,
             period: None,
         }
+    }
+
+    fn with_shape_told(self) -> Self {
+        let take = matches!(self.ask, Ask::Take(_));
+        Self { plain: take && self.gate == Gate::Enforce && !self.alternative, ..self }
     }
 
     /// The same check for another cost.
@@ -51,20 +59,20 @@ impl<'a> Check<'a> {
     /// The same check asking for something else.
     #[must_use]
     pub fn ask(self, ask: Ask) -> Self {
-        Self { ask, ..self }
+        Self { ask, ..self }.with_shape_told()
     }
 
     /// The same check as a shadow: it counts and reports, and never blocks.
     #[must_use]
     pub fn observed(self) -> Self {
-        Self { gate: Gate::Observe, ..self }
+        Self { gate: Gate::Observe, ..self }.with_shape_told()
     }
 
     /// The same check as an alternative to the one before it in the set: asked only if that
     /// one refuses, and enough if it admits. Own share, else borrow; main quota, else grace.
     #[must_use]
     pub fn or_else(self) -> Self {
-        Self { alternative: true, ..self }
+        Self { alternative: true, ..self }.with_shape_told()
     }
 
     /// The same check with the calendar window it falls into; fixed windows need one.
@@ -107,9 +115,15 @@ impl<'a> Check<'a> {
     #[inline]
     pub(crate) fn plain_take(&self) -> Option<&Take> {
         match &self.ask {
-            Ask::Take(take) if self.gate == Gate::Enforce && !self.alternative => Some(take),
+            Ask::Take(take) if self.plain => Some(take),
             _ => None,
         }
+    }
+
+    /// Whether this check is nothing but a take that has to admit.
+    #[inline]
+    pub(crate) const fn is_plain(&self) -> bool {
+        self.plain
     }
 
     /// Whether the calendar window it was handed is not the one that `now` falls into.

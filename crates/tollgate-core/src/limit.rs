@@ -358,6 +358,27 @@ impl Limit {
         }
     }
 
+    /// Tells, of a set that was refused, how a limit that allowed stands without it.
+    #[inline(always)]
+    pub(crate) fn restate_plain(
+        &self,
+        state: &State,
+        scene: &Scene<'_>,
+        decision: &mut Option<Decision>,
+    ) {
+        let Some(allowed) = decision.filter(super::decision::Decision::is_allowed) else { return };
+        if let Some(bucket) = self.as_bucket() {
+            bucket.judge_into(state, scene.now, &Take::PEEK, 0, decision);
+        } else {
+            *decision = Some(self.each().judge(state, scene, Take::PEEK, 0));
+        }
+        if let Some(decision) = decision {
+            // In debt not even a peek is allowed, but this limit did allow.
+            let standing = core::mem::replace(decision, allowed);
+            decision.restate(standing);
+        }
+    }
+
     /// Extends a hold; `None` if it is gone, or if this limit knows no holds.
     pub(crate) fn renew(
         &self,

@@ -4,7 +4,7 @@ mod desk;
 
 use self::desk::Desk;
 use crate::algorithm::Scene;
-use crate::ask::Take;
+use crate::ask::Ask;
 use crate::check::Set;
 use crate::decision::Decision;
 use crate::state::State;
@@ -113,7 +113,7 @@ fn is_plain(set: &Set<'_>, now: Time, places: &[Place]) -> bool {
     let mut checks = set.checks.iter().zip(places).enumerate();
     !set.independent
         && checks.all(|(index, (check, place))| {
-            place.cell == index && check.plain_take().is_some() && !check.is_stale(now)
+            place.cell == index && check.is_plain() && !check.is_stale(now)
         })
 }
 
@@ -128,22 +128,18 @@ fn decide_plain(
     let mut admitted = true;
     let all = set.checks.iter().zip(&mut *cells).zip(&mut *decisions);
     for (index, ((check, state), decision)) in all.enumerate() {
-        if let Some(take) = check.plain_take() {
+        if let Ask::Take(take) = &check.ask {
             let scene = Scene { now, set, index };
             admitted &= check.limit().judge_plain(state, &scene, take, decision);
         }
     }
+    let all = set.checks.iter().zip(cells).zip(decisions);
     if !admitted {
-        let all = set.checks.iter().zip(cells).zip(decisions);
         for (index, ((check, state), decision)) in all.enumerate() {
-            if let Some(decision) = decision.as_mut().filter(|decision| decision.is_allowed()) {
-                let scene = Scene { now, set, index };
-                decision.restate(check.limit().each().judge(state, &scene, Take::PEEK, 0));
-            }
+            check.limit().restate_plain(state, &Scene { now, set, index }, decision);
         }
         return Ruling::Refused;
     }
-    let all = set.checks.iter().zip(cells).zip(decisions);
     for (index, ((check, state), decision)) in all.enumerate() {
         if let Some(decision) = decision {
             check.limit().charge_plain(state, &Scene { now, set, index }, decision);
