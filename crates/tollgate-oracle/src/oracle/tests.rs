@@ -206,8 +206,8 @@ fn sets_by_hand() {
         (answer.admitted, left)
     };
     assert_eq!(set(vec![take("large", 2), take("small", 1)]), (true, vec![Some(3), Some(0)]));
-    // Refused by the second: the first says what it would have left, and is not charged.
-    assert_eq!(set(vec![take("large", 2), take("small", 1)]), (false, vec![Some(1), Some(0)]));
+    // Refused by the second: the first is not charged, and says so.
+    assert_eq!(set(vec![take("large", 2), take("small", 1)]), (false, vec![Some(3), Some(0)]));
     assert_eq!(set(vec![take("large", 1), take("large", 1)]), (true, vec![Some(2), Some(1)]));
     let alternative = CheckSpec { or: true, ..take("large", 1) };
     let grace = vec![take("small", 1), alternative.clone(), alternative];
