@@ -22,7 +22,7 @@ use crate::time::{Span, Time};
 
 /// A moment or a length of time: `micros + parts/parts_per_micro` microseconds.
 ///
-/// The denominator belongs to the [`Pace`] that made it; `parts` is always below it.
+/// The denominator belongs to the quota that made it; `parts` is always below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Moment {
     pub(crate) micros: u64,
