@@ -368,6 +368,7 @@ impl Limit {
     ) {
         let Some(allowed) = decision.filter(super::decision::Decision::is_allowed) else { return };
         if let Some(bucket) = self.as_bucket() {
+            // In place: a refused set of buckets took half as long again by way of a return.
             bucket.judge_into(state, scene.now, &Take::PEEK, 0, decision);
         } else {
             *decision = Some(self.each().judge(state, scene, Take::PEEK, 0));

@@ -235,3 +235,30 @@ impl<C: Clock> Store for Memory<C> {
 }
 
 impl<C: Clock> Immediate for Memory<C> {}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use super::*;
+    use crate::clock::ManualClock;
+
+    #[test]
+    fn states_on_loan_come_back_even_from_a_panic() {
+        let store = Memory::with_clock(ManualClock::default());
+        let limit = Limit::token_bucket("limit", "5/day".parse().unwrap()).unwrap();
+        let check = Check::new(&limit, "key");
+        let set = Set::one(&check, Id::from_bits(1));
+        let mut decisions = [None];
+        store.decide(&set, &mut decisions);
+        let panicked = catch_unwind(AssertUnwindSafe(|| {
+            let desk = store.desk(&set);
+            let shards = store.lock_shards(&desk);
+            let _loan = Loan::new(&set, desk, shards, store.clock.now());
+            panic!("while deciding");
+        }));
+        assert!(panicked.is_err());
+        store.decide(&set, &mut decisions);
+        assert_eq!(decisions[0].unwrap().remaining(), 3, "no unit came back");
+    }
+}
