@@ -22,6 +22,8 @@ pub struct Counters {
     /// Who was the last to read each of the cells that limits count in; nobody where those
     /// were several limits of one set.
     readers: [Option<Reader>; CELLS],
+    /// The states the counters started from were not made by these limits.
+    foreign_start: bool,
     receipts: Vec<Kept>,
     now: Time,
     /// The last time that a decision named.
@@ -51,11 +53,23 @@ impl Counters {
             limits,
             cells: vec![State::Vacant; CELLS + MOST_RECEIPTS],
             readers: [None; CELLS],
+            foreign_start: false,
             receipts: Vec::new(),
             now: START,
             span: Span::ZERO,
             sets: 0,
         })
+    }
+
+    /// Makes every counter start from this state, as if it had been read from a file.
+    pub fn put(&mut self, state: &State) {
+        self.cells.fill(state.clone());
+        self.foreign_start = true;
+    }
+
+    /// The states of all counters.
+    pub fn states(&self) -> &[State] {
+        &self.cells
     }
 
     /// Moves the clock, asks one set, and asserts what was promised about the answers.
@@ -138,7 +152,7 @@ impl Counters {
     fn is_another_calendar(&self, asked: &Asked) -> bool {
         let named = &self.limits[asked.subject.limit];
         let sharers = self.limits.iter().filter(|other| other.name == named.name).count();
-        named.limit.calendar().is_some() && sharers > 1
+        named.limit.calendar().is_some() && (sharers > 1 || self.foreign_start)
     }
 
     /// Waiting exactly as long as a refusal said succeeds; a microsecond less does not.

@@ -1,5 +1,7 @@
 //! The tollgate program.
 
+#![forbid(unsafe_code)]
+
 mod args;
 mod logging;
 mod runtime;

@@ -15,20 +15,29 @@ pub trait Subject {
     fn apply(&mut self, now: Time, set: &Set<'_>) -> (Ruling, Vec<Option<Decision>>);
 }
 
-/// The bare core, with its cells in a map.
-#[derive(Debug, Default)]
+/// The bare core, with its cells in a map. One that has become vacant is not in it, so that
+/// equal maps are all that equal answers need.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Bare {
     cells: HashMap<CellName, State>,
 }
 
+/// What a cell is filed under.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-enum CellName {
+pub(crate) enum CellName {
     Counter(String, Vec<u8>),
     Settled(Id),
 }
 
-impl Subject for Bare {
-    fn apply(&mut self, now: Time, set: &Set<'_>) -> (Ruling, Vec<Option<Decision>>) {
+/// The cells that the checks of a set meet, each once.
+#[derive(Debug)]
+pub(crate) struct Cells {
+    pub(crate) names: Vec<CellName>,
+    pub(crate) places: Vec<Place>,
+}
+
+impl Cells {
+    pub(crate) fn of(set: &Set<'_>) -> Self {
         let mut names: Vec<CellName> = Vec::new();
         let mut slot = |name: CellName| {
             names.iter().position(|known| *known == name).unwrap_or_else(|| {
@@ -45,11 +54,33 @@ impl Subject for Bare {
             }
             places.push(place);
         }
-        let mut states: Vec<State> =
-            names.iter().map(|name| self.cells.remove(name).unwrap_or_default()).collect();
+        Self { names, places }
+    }
+}
+
+impl Bare {
+    pub(crate) fn read(&self, name: &CellName) -> State {
+        self.cells.get(name).cloned().unwrap_or_default()
+    }
+
+    pub(crate) fn write(&mut self, name: CellName, state: State) {
+        if state == State::Vacant {
+            self.cells.remove(&name);
+        } else {
+            self.cells.insert(name, state);
+        }
+    }
+}
+
+impl Subject for Bare {
+    fn apply(&mut self, now: Time, set: &Set<'_>) -> (Ruling, Vec<Option<Decision>>) {
+        let Cells { names, places } = Cells::of(set);
+        let mut states: Vec<State> = names.iter().map(|name| self.read(name)).collect();
         let mut decisions = vec![None; set.checks().len()];
         let ruling = decide(set, now, &places, &mut states, &mut decisions);
-        self.cells.extend(names.into_iter().zip(states));
+        for (name, state) in names.into_iter().zip(states) {
+            self.write(name, state);
+        }
         (ruling, decisions)
     }
 }

@@ -92,6 +92,21 @@ pub(crate) trait Algorithm {
 
     /// From when on the state is as good as vacant.
     fn fresh_at(&self, state: &State) -> Time;
+
+    /// How much of the capacity the state, read as if it had just been mended, has used: see
+    /// [`Limit::share_used`](crate::Limit::share_used).
+    fn share_used(&self, state: &State, now: Time) -> u16;
+}
+
+/// What nothing is left of.
+const EXHAUSTED: u16 = u16::MAX;
+
+/// `used` of `whole`, rounded up: whatever was used shows.
+fn share(used: u128, whole: u128) -> u16 {
+    if used >= whole {
+        return EXHAUSTED;
+    }
+    u16::try_from((used * u128::from(EXHAUSTED)).div_ceil(whole)).unwrap_or(EXHAUSTED)
 }
 
 /// How much is left after a decision.

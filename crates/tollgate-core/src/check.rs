@@ -111,6 +111,13 @@ impl<'a> Check<'a> {
         self.period
     }
 
+    /// Whether this is a plain take from a bucket, of any kind but a queue: what nearly every
+    /// check is, and what [`decide_alone`](crate::decide_alone) may be asked.
+    #[inline]
+    pub fn takes_from_bucket(&self) -> bool {
+        self.plain && self.limit.as_bucket().is_some()
+    }
+
     /// What is taken, if this check is nothing but a take that has to admit.
     #[inline]
     pub(crate) fn plain_take(&self) -> Option<&Take> {

@@ -26,6 +26,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod algorithm;
 mod ask;
 mod check;
@@ -47,6 +49,6 @@ pub use key::Key;
 pub use limit::{Cooldown, Escalation, Limit, LimitError, Slices};
 pub use moment::Moment;
 pub use quota::{ParseQuotaError, Per, Quota, QuotaError};
-pub use set::{Place, Ruling, decide};
-pub use state::State;
+pub use set::{Alone, Place, Ruling, decide, decide_alone};
+pub use state::{State, StateError};
 pub use time::{Period, Span, Time};

@@ -5,6 +5,7 @@
     reason = "what every request passes through; see docs/benchmarks.md"
 )]
 
+mod digest;
 mod error;
 mod exact;
 mod settings;
@@ -53,6 +54,7 @@ use crate::time::{Span, Time};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Limit {
     name: Cow<'static, str>,
+    name_digest: u64,
     kind: Kind,
     /// The period a fixed window is aligned to, and what the others recover in.
     per: Per,
@@ -227,6 +229,15 @@ impl Limit {
         &self.name
     }
 
+    /// A digest of the name, the same in every process and version: what a store mixes into the
+    /// hash of a key, where hashing the name itself with each check would cost more.
+    ///
+    /// Two names may share a digest; only the names tell limits apart.
+    #[inline]
+    pub const fn name_digest(&self) -> u64 {
+        self.name_digest
+    }
+
     /// The algorithm, as rule files call it.
     pub const fn algorithm(&self) -> &'static str {
         match self.kind {
@@ -294,6 +305,22 @@ impl Limit {
             State::Vacant => Time::EPOCH,
             State::Settled { until } => *until,
             state => self.each().fresh_at(state),
+        }
+    }
+
+    /// How much of the capacity is used at `now`, for a store that has to choose what to forget:
+    /// 0 for a state that is fresh, `u16::MAX` for one that has not one unit left, rounded up in
+    /// between.
+    ///
+    /// A blocked cooldown is exhausted, and so is a state that another algorithm left behind or
+    /// that a wrong clock made: that is how it would be read. A settlement that is remembered
+    /// counts half: forgetting it only lets one settlement count twice.
+    pub fn share_used(&self, state: &State, now: Time) -> u16 {
+        let now = now.min(Time::MAX);
+        match state {
+            State::Settled { until } if *until > now => u16::MAX / 2,
+            State::Vacant | State::Settled { .. } => 0,
+            state => self.each().share_used(state, now),
         }
     }
 
@@ -407,7 +434,7 @@ impl Limit {
             kind()
         };
         match kind {
-            Ok(kind) => Ok(Self { name, kind, per }),
+            Ok(kind) => Ok(Self { name_digest: digest::of(name.as_bytes()), name, kind, per }),
             Err(reason) => Err(LimitError::new(&name, reason)),
         }
     }

@@ -137,11 +137,15 @@ impl Pace {
                 (parts + length.parts) / self.unit_parts
             }
             _ => {
-                let parts =
-                    u128::from(length.micros) * u128::from(self.parts) + u128::from(length.parts);
+                let parts = self.parts_in(length);
                 u64::try_from(parts / u128::from(self.unit_parts)).unwrap_or(u64::MAX)
             }
         }
+    }
+
+    /// A length of time in parts of a microsecond.
+    pub(crate) fn parts_in(&self, length: Moment) -> u128 {
+        u128::from(length.micros) * u128::from(self.parts) + u128::from(length.parts)
     }
 
     #[inline(always)]

@@ -80,6 +80,30 @@ pub fn decide(
     decide_set(set, now, places, cells, decisions)
 }
 
+/// What became of a take on one bucket, decided without its state around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Alone {
+    /// Whether it was admitted.
+    pub ruling: Ruling,
+    /// The answer.
+    pub decision: Decision,
+    /// When the bucket will now be full again.
+    pub full_at: Time,
+}
+
+/// Decides a set that is one take on a bucket, given when that will be full again (any time up
+/// to `now` if it is): for stores that keep nothing else of a bucket. It answers as [`decide`]
+/// does, in registers. `None` if there is more to the set, the bucket or its state than that;
+/// then [`decide`] has to be asked.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "in registers only if it is; see docs/benchmarks.md")]
+pub fn decide_alone(set: &Set<'_>, now: Time, full_at: Time) -> Option<Alone> {
+    let now = now.min(Time::MAX);
+    let [check] = set.checks else { return None };
+    let (bucket, take) = (check.limit().as_bucket()?, check.plain_take()?);
+    bucket.take_whole(full_at, &Scene { now, set, index: 0 }, take)
+}
+
 #[inline(never)]
 fn decide_set(
     set: &Set<'_>,

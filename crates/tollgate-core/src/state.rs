@@ -1,6 +1,14 @@
 //! What a store keeps for one counter.
 
+mod bytes;
+mod codec;
+mod earlier;
+mod error;
+mod heap;
+
 use std::collections::VecDeque;
+
+pub use self::error::StateError;
 
 use crate::ask::Id;
 use crate::moment::Moment;
@@ -46,6 +54,29 @@ pub enum State {
     },
 }
 
+impl State {
+    /// A bucket that will be full at `full_at`, counted in whole microseconds as it is for most
+    /// quotas.
+    #[inline]
+    pub const fn whole_bucket(full_at: Time) -> Self {
+        Self::Bucket { full_at: Moment::at(full_at), parts: 1 }
+    }
+
+    /// When this bucket will be full, if that is all there is to know of it: `None` for a bucket
+    /// that counts in fractions, for one full only after [`Time::MAX`], and for all other states.
+    #[inline]
+    pub fn as_whole_bucket(&self) -> Option<Time> {
+        match *self {
+            Self::Bucket { full_at: Moment { micros, parts: 0 }, parts: 1 }
+                if micros <= Time::MAX.as_micros() =>
+            {
+                Some(Time::from_micros(micros))
+            }
+            _ => None,
+        }
+    }
+}
+
 /// Counts per block, the newest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blocks {
@@ -87,4 +118,34 @@ pub struct Cooling {
     pub(crate) blocked_until: Time,
     /// Blocks in a row.
     pub(crate) streak: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_bucket_of_whole_microseconds_is_whole() {
+        let at = Time::from_micros(1_767_225_600_000_000);
+        for time in [Time::EPOCH, at, Time::MAX] {
+            assert_eq!(State::whole_bucket(time).as_whole_bucket(), Some(time));
+        }
+        let others = [
+            State::Vacant,
+            State::Bucket { full_at: Moment { micros: 5, parts: 1 }, parts: 3 },
+            State::Bucket { full_at: Moment::at(at), parts: 3 },
+            State::whole_bucket(Time::computed(Time::MAX.as_micros() + 1)),
+            State::Settled { until: at },
+            State::Window { start: Time::EPOCH, end: at, count: 1 },
+        ];
+        for other in others {
+            assert_eq!(other.as_whole_bucket(), None, "{other:?}");
+        }
+    }
+
+    /// Stores keep millions of them, and every decision passes one through.
+    #[test]
+    fn a_state_is_four_words() {
+        assert_eq!(size_of::<State>(), 32);
+    }
 }

@@ -11,5 +11,6 @@ mod it {
     mod keys;
     mod quotas;
     mod set_bounds;
+    mod states;
     mod window_bounds;
 }

@@ -1,5 +1,7 @@
 //! Writes the vector files, or checks that the files on disk are what it would write.
 
+#![forbid(unsafe_code)]
+
 use std::path::Path;
 use std::process::ExitCode;
 

@@ -23,6 +23,8 @@
 //! | `GET /metrics` | `OpenMetrics` text |
 //! | `GET /` | what this is and how to try it |
 
+#![forbid(unsafe_code)]
+
 mod algorithm;
 mod counted;
 mod http;

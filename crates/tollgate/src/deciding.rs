@@ -1,5 +1,6 @@
 //! An answer on its way: await it, or, where nothing can make it wait, have it at once.
 
+use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::marker::PhantomData;
 use std::pin::pin;
@@ -9,40 +10,109 @@ use std::thread::{self, Thread};
 
 use crate::store::Immediate;
 
+/// Something to ask, once.
+pub trait Question {
+    /// What comes back.
+    type Answer;
+    /// Asking, as a future.
+    type Asking: Future<Output = Self::Answer> + Send;
+
+    /// Asks.
+    fn ask(self) -> Self::Asking;
+
+    /// Asks where the answer comes at once.
+    #[inline]
+    fn ask_now(self) -> Self::Answer
+    where
+        Self: Sized,
+    {
+        now(self.ask())
+    }
+}
+
+/// A question that is asked where it is when the answer comes at once: moving a check into a
+/// future costs about as much as deciding it.
+pub(crate) struct InPlace<T, W, N> {
+    pub(crate) asked: T,
+    pub(crate) wait: W,
+    pub(crate) now: N,
+}
+
+impl<T, W, N, F> Question for InPlace<T, W, N>
+where
+    W: FnOnce(T) -> F,
+    N: FnOnce(&T) -> F::Output,
+    F: Future + Send,
+{
+    type Answer = F::Output;
+    type Asking = F;
+
+    fn ask(self) -> F {
+        (self.wait)(self.asked)
+    }
+
+    #[inline(always)]
+    fn ask_now(self) -> F::Output {
+        (self.now)(&self.asked)
+    }
+}
+
+/// The output of a future that waits for nothing.
+#[inline(never)]
+pub(crate) fn now<F: Future>(future: F) -> F::Output {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(output) => output,
+        Poll::Pending => unreachable!("an immediate store made a caller wait"),
+    }
+}
+
+impl<Q: FnOnce() -> F, F: Future + Send> Question for Q {
+    type Answer = F::Output;
+    type Asking = F;
+
+    #[inline]
+    fn ask(self) -> F {
+        self()
+    }
+}
+
 /// An answer on its way. Nothing has been asked until it is awaited or taken.
 ///
 /// `.await` works with every store and under every executor. Where the store cannot
 /// wait, as in memory, [`.now()`](Deciding::now) is an ordinary call.
 #[must_use = "nothing is asked until this is awaited or taken with `.now()`"]
-#[derive(Debug)]
-pub struct Deciding<S, F> {
-    future: F,
+pub struct Deciding<S, Q> {
+    question: Q,
     store: PhantomData<fn() -> S>,
 }
 
-impl<S, F> Deciding<S, F> {
-    pub(crate) fn new(future: F) -> Self {
-        Self { future, store: PhantomData }
+impl<S, Q: Question> Deciding<S, Q> {
+    #[inline]
+    pub(crate) fn new(question: Q) -> Self {
+        Self { question, store: PhantomData }
     }
 }
 
-impl<S: Immediate, F: Future> Deciding<S, F> {
+impl<S, Q> fmt::Debug for Deciding<S, Q> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Deciding").finish_non_exhaustive()
+    }
+}
+
+impl<S: Immediate, Q: Question> Deciding<S, Q> {
     /// The answer, without waiting.
-    pub fn now(self) -> F::Output {
-        let mut context = Context::from_waker(Waker::noop());
-        match pin!(self.future).poll(&mut context) {
-            Poll::Ready(output) => output,
-            Poll::Pending => unreachable!("an immediate store made a caller wait"),
-        }
+    #[inline(always)]
+    pub fn now(self) -> Q::Answer {
+        self.question.ask_now()
     }
 }
 
-impl<S, F: Future> IntoFuture for Deciding<S, F> {
-    type Output = F::Output;
-    type IntoFuture = F;
+impl<S, Q: Question> IntoFuture for Deciding<S, Q> {
+    type Output = Q::Answer;
+    type IntoFuture = Q::Asking;
 
-    fn into_future(self) -> F {
-        self.future
+    fn into_future(self) -> Q::Asking {
+        self.question.ask()
     }
 }
 

@@ -1,10 +1,9 @@
 //! A slot that is held while a request is in flight.
 
-use std::future::Future;
 
 use tollgate_core::{Ask, Check, Cost, Decision, Limit, Receipt};
 
-use crate::deciding::Deciding;
+use crate::deciding::{Deciding, Question};
 use crate::error::CheckError;
 use crate::limiter::Limiter;
 use crate::store::Store;
@@ -49,15 +48,15 @@ impl<S: Store> InFlight<S> {
     /// more may be in flight than the limit says.
     pub fn renew(
         &self,
-    ) -> Deciding<S, impl Future<Output = Result<Decision, CheckError>> + Send + '_> {
+    ) -> Deciding<S, impl Question<Answer = Result<Decision, CheckError>> + '_> {
         let ask = self.receipt.map_or(Ask::peek(), Ask::Renew);
         self.limiter.check(Check::new(&self.limit, &self.key[..]).ask(ask))
     }
 
     /// Gives the slot back, and says whether it was still held: refused as lost if its
     /// lease had run out.
-    pub fn release(self) -> Deciding<S, impl Future<Output = Result<Decision, CheckError>> + Send> {
-        Deciding::new(async move {
+    pub fn release(self) -> Deciding<S, impl Question<Answer = Result<Decision, CheckError>>> {
+        Deciding::new(move || async move {
             let mut held = self;
             let ask = held
                 .receipt

@@ -82,6 +82,7 @@ mod error;
 mod in_flight;
 mod limiter;
 mod memory;
+mod plain;
 mod plan;
 mod store;
 mod verdict;
@@ -93,7 +94,8 @@ pub use deciding::{Deciding, Waiting};
 pub use error::CheckError;
 pub use in_flight::{Hold, InFlight};
 pub use limiter::Limiter;
-pub use memory::Memory;
+pub use memory::{Memory, MemoryError, MemoryOptions};
+pub use plain::PlainMemory;
 pub use plan::Plan;
 pub use store::{Applied, Immediate, Store};
 pub use tollgate_core::{

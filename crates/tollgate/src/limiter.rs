@@ -11,12 +11,12 @@ use tollgate_core::{Ask, Check, Cost, Decision, Id, Limit, Period, Receipt, Ruli
 
 use crate::calendar::period_at;
 use crate::clock::Clock;
-use crate::deciding::{Deciding, Waiting};
+use crate::deciding::{Deciding, InPlace, Question, Waiting, now};
 use crate::error::CheckError;
 use crate::in_flight::{Hold, InFlight};
 use crate::memory::Memory;
 use crate::plan::Plan;
-use crate::store::Store;
+use crate::store::{Applied, Store};
 use crate::verdict::{Decisions, Verdict};
 use crate::waiting::wait_for_turn;
 
@@ -72,11 +72,19 @@ impl<S: Store> Limiter<S> {
     }
 
     /// Asks one limit about one key.
+    #[inline]
     pub fn check<'a>(
         &'a self,
         check: Check<'a>,
-    ) -> Deciding<S, impl Future<Output = Result<Decision, CheckError>> + Send + 'a> {
-        Deciding::new(self.ask(check))
+    ) -> Deciding<S, impl Question<Answer = Result<Decision, CheckError>> + 'a> {
+        Deciding::new(InPlace {
+            asked: check,
+            wait: move |check| async move { self.ask(&check).await },
+            now: move |check: &Check<'_>| match self.ask_at_once(check) {
+                Some(decision) => Ok(decision),
+                None => now(self.ask(check)),
+            },
+        })
     }
 
     /// Asks everything a request owes, in one step: all of it is charged, or nothing is.
@@ -104,8 +112,8 @@ impl<S: Store> Limiter<S> {
     pub fn check_plan<'a>(
         &'a self,
         plan: &'a Plan<'_>,
-    ) -> Deciding<S, impl Future<Output = Result<Verdict, CheckError>> + Send + 'a> {
-        Deciding::new(async move {
+    ) -> Deciding<S, impl Question<Answer = Result<Verdict, CheckError>> + 'a> {
+        Deciding::new(move || async move {
             let mut decisions: Decisions = SmallVec::new();
             decisions.resize(plan.checks().len(), None);
             let ruling = self.apply(plan.checks(), plan.is_independent(), &mut decisions).await?;
@@ -128,15 +136,30 @@ impl<S: Store> Limiter<S> {
     pub fn check_many<'a>(
         &'a self,
         checks: &'a [Check<'a>],
-    ) -> Deciding<S, impl Future<Output = Result<Vec<Decision>, CheckError>> + Send + 'a> {
-        Deciding::new(async move {
+    ) -> Deciding<S, impl Question<Answer = Result<Vec<Decision>, CheckError>> + 'a> {
+        Deciding::new(move || async move {
             // All keys are looked at first: either every check is asked or none is.
             checks.iter().try_for_each(validate)?;
-            let mut decisions = Vec::with_capacity(checks.len());
-            for check in checks {
-                decisions.push(self.ask(*check).await?);
+            let mut decisions = vec![None; checks.len()];
+            let mut applied = Vec::with_capacity(checks.len());
+            let calendar = checks.iter().any(|check| check.limit().calendar().is_some());
+            if calendar {
+                let now = self.store.clock().now();
+                let within: Vec<Check<'_>> =
+                    checks.iter().map(|check| in_period(*check, now)).collect();
+                self.apply_each(&within, &mut decisions, &mut applied).await?;
+            } else {
+                self.apply_each(checks, &mut decisions, &mut applied).await?;
             }
-            Ok(decisions)
+            let mut answers = Vec::with_capacity(checks.len());
+            for ((check, decision), applied) in checks.iter().zip(decisions).zip(applied) {
+                answers.push(match decision {
+                    Some(decision) if applied.ruling != Ruling::Stale => decision,
+                    // Its calendar window ended meanwhile.
+                    _ => self.ask(check).await?,
+                });
+            }
+            Ok(answers)
         })
     }
 
@@ -145,7 +168,7 @@ impl<S: Store> Limiter<S> {
         &'a self,
         limit: &'a Limit,
         key: &'a K,
-    ) -> Deciding<S, impl Future<Output = Result<Decision, CheckError>> + Send + 'a> {
+    ) -> Deciding<S, impl Question<Answer = Result<Decision, CheckError>> + 'a> {
         self.check(Check::new(limit, key).ask(Ask::peek()))
     }
 
@@ -156,7 +179,7 @@ impl<S: Store> Limiter<S> {
         limit: &'a Limit,
         key: &'a K,
         cost: Cost,
-    ) -> Deciding<S, impl Future<Output = Result<Decision, CheckError>> + Send + 'a> {
+    ) -> Deciding<S, impl Question<Answer = Result<Decision, CheckError>> + 'a> {
         self.check(Check::new(limit, key).ask(Ask::Charge(cost)))
     }
 
@@ -182,7 +205,7 @@ impl<S: Store> Limiter<S> {
         limit: &'a Limit,
         key: &'a K,
         receipt: Receipt,
-    ) -> Deciding<S, impl Future<Output = Result<Decision, CheckError>> + Send + 'a> {
+    ) -> Deciding<S, impl Question<Answer = Result<Decision, CheckError>> + 'a> {
         self.settle(limit, key, receipt, Cost::ZERO)
     }
 
@@ -193,7 +216,7 @@ impl<S: Store> Limiter<S> {
         key: &'a K,
         receipt: Receipt,
         actual: Cost,
-    ) -> Deciding<S, impl Future<Output = Result<Decision, CheckError>> + Send + 'a> {
+    ) -> Deciding<S, impl Question<Answer = Result<Decision, CheckError>> + 'a> {
         self.check(Check::new(limit, key).ask(Ask::Settle { receipt, actual }))
     }
 
@@ -202,7 +225,7 @@ impl<S: Store> Limiter<S> {
         &'a self,
         limit: &'a Limit,
         key: &'a K,
-    ) -> Deciding<S, impl Future<Output = Result<Decision, CheckError>> + Send + 'a> {
+    ) -> Deciding<S, impl Question<Answer = Result<Decision, CheckError>> + 'a> {
         self.check(Check::new(limit, key).ask(Ask::Reset))
     }
 
@@ -256,12 +279,12 @@ impl<S: Store> Limiter<S> {
     pub fn hold<'a>(
         &'a self,
         check: Check<'a>,
-    ) -> Deciding<S, impl Future<Output = Result<Hold<S>, CheckError>> + Send + 'a> {
-        Deciding::new(async move {
+    ) -> Deciding<S, impl Question<Answer = Result<Hold<S>, CheckError>> + 'a> {
+        Deciding::new(move || async move {
             if !check.limit().holds() {
                 return Err(CheckError::NothingToHold { algorithm: check.limit().algorithm() });
             }
-            let decision = self.ask(check).await?;
+            let decision = self.ask(&check).await?;
             Ok(if decision.is_allowed() {
                 Hold::Held(InFlight::new(self.clone(), check, decision.receipt().copied()))
             } else {
@@ -277,14 +300,37 @@ impl<S: Store> Limiter<S> {
         self.store.apply_detached(in_period(check, self.store.clock().now()));
     }
 
-    pub(crate) async fn ask(&self, check: Check<'_>) -> Result<Decision, CheckError> {
+    pub(crate) async fn ask(&self, check: &Check<'_>) -> Result<Decision, CheckError> {
+        if let Some(decision) = self.ask_at_once(check) {
+            return Ok(decision);
+        }
         let mut decisions = [None];
-        self.apply(&[check], false, &mut decisions).await?;
+        self.apply(std::slice::from_ref(check), false, &mut decisions).await?;
         let [decision] = decisions;
         Ok(decision.unwrap_or_else(|| unreachable!("a lone check is always asked")))
     }
 
-    /// The one way to the store.
+    /// The answer, if the store has it without waiting.
+    #[inline(always)]
+    fn ask_at_once(&self, check: &Check<'_>) -> Option<Decision> {
+        validate(check).ok()?;
+        let (_, decision) = self.store.apply_at_once(&Set::one(check, fresh_id()))?;
+        Some(decision)
+    }
+
+    /// Asks checks that have nothing to do with each other.
+    async fn apply_each(
+        &self,
+        checks: &[Check<'_>],
+        decisions: &mut [Option<Decision>],
+        applied: &mut Vec<Applied>,
+    ) -> Result<(), CheckError> {
+        let sets: SmallVec<[Set<'_>; 16]> =
+            checks.iter().map(|check| Set::one(check, fresh_id())).collect();
+        self.store.apply_many(&sets, decisions, applied).await
+    }
+
+    /// Asks for several checks in one step.
     async fn apply(
         &self,
         checks: &[Check<'_>],
@@ -298,16 +344,17 @@ impl<S: Store> Limiter<S> {
         // Once for the window this process believes in, then for the store's own time. Without
         // a calendar the store's is the only clock that has to be read.
         let calendar = checks.iter().any(|check| check.limit().calendar().is_some());
-        let mut now = if calendar { self.store.clock().now() } else { Time::EPOCH };
+        let mut within: SmallVec<[Check<'_>; 2]> = SmallVec::new();
+        let mut time = if calendar { self.store.clock().now() } else { Time::EPOCH };
         for _ in 0..CALENDAR_TRIES {
-            let checks: SmallVec<[Check<'_>; 2]> =
-                checks.iter().map(|check| in_period(*check, now)).collect();
-            let id = fresh_id();
-            let set =
-                if independent { Set::independent(&checks, id) } else { Set::all(&checks, id) };
+            if calendar {
+                within = checks.iter().map(|check| in_period(*check, time)).collect();
+            }
+            let (checks, id) = (if calendar { &within[..] } else { checks }, fresh_id());
+            let set = if independent { Set::independent(checks, id) } else { Set::all(checks, id) };
             let applied = self.store.apply(&set, decisions).await?;
             match applied.ruling {
-                Ruling::Stale => now = applied.now,
+                Ruling::Stale => time = applied.now,
                 Ruling::Contradictory => return Err(CheckError::ContradictoryLimits),
                 ruling => return Ok(ruling),
             }
@@ -337,12 +384,19 @@ fn in_period(check: Check<'_>, now: Time) -> Check<'_> {
 }
 
 /// An id that no other set has, without asking other threads.
+#[inline]
 fn fresh_id() -> Id {
     thread_local! {
-        static SEED: u64 = RandomState::new().hash_one("tollgate");
-        static NEXT: Cell<u64> = const { Cell::new(0) };
+        /// A number that no other thread has, and how many ids were made; the low byte of the
+        /// count is left to the checks of the set.
+        static IDS: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
     }
-    // The low byte is left to the checks of the set.
-    let count = NEXT.with(|next| next.replace(next.get().wrapping_add(1 << 8)));
-    SEED.with(|seed| Id::from_bits(u128::from(*seed) << 64 | u128::from(count)))
+    #[cold]
+    fn another_thread() -> u64 {
+        RandomState::new().hash_one("tollgate") | 1
+    }
+    let (thread, count) = IDS.get();
+    let thread = if thread == 0 { another_thread() } else { thread };
+    IDS.set((thread, count.wrapping_add(1 << 8)));
+    Id::from_bits(u128::from(thread) << 64 | u128::from(count))
 }

@@ -1,60 +1,72 @@
-//! The plain store in memory: a sharded map, and `decide` under the locks of its shards.
+//! The store in memory: one line of the processor's cache for a check, forty bytes for a caller,
+//! and never more memory than it was given.
 //!
-//! Nothing clever: it is the model that every other store is compared with.
+//! A counter is a [word](word) of 64 bits under a [fingerprint](hash) of 64 bits. Four of them
+//! fill one cache line; a check reads one such line, decides, and writes the word by one
+//! compare-and-swap, or does not write at all if it refuses. [Sets](desk) read all their words,
+//! decide, then lock the words in the order of their fingerprints and write. What does not fit a
+//! word is in a [record](records) that the word points to.
+//!
+//! The [table](table) grows a [page](page) of 64 KiB at a time, by [dividing](divide) one that is
+//! full. When it may grow no further, counters that matter least are [forgotten](forget).
 
-use std::collections::HashMap;
+mod desk;
+mod directory;
+mod divide;
+mod forget;
+mod hash;
+mod machine;
+mod options;
+mod page;
+mod records;
+mod siphash;
+mod slab;
+mod sync;
+mod table;
+mod word;
+
 use std::future::{Future, ready};
-use std::hash::{BuildHasher, RandomState};
-use std::mem;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::hint::black_box;
 
-use smallvec::SmallVec;
-use tollgate_core::{Check, Decision, Id, Key, Limit, Place, Set, State, Time, decide};
+use tollgate_core::{Check, Decision, Id, Set, Time, decide_alone};
 
+pub use self::options::{MemoryError, MemoryOptions};
+
+use self::divide::Divided;
+use self::forget::Scales;
+use self::hash::{Fingerprint, HashKey};
+use self::records::Records;
+use self::sync::{AtomicU64, Relaxed};
+use self::table::{Claimed, Found, Table};
+use self::word::{Epoch, Mark, Word};
 use crate::clock::{Clock, SystemClock};
 use crate::error::CheckError;
 use crate::store::{Applied, Immediate, Store};
 
-const SHARDS: usize = 64;
-/// A shard with fewer counters than this is not worth sweeping.
-const FEW: usize = 1_024;
-
-/// State in the memory of this process, under its own clock.
+/// State in the memory of this process, under its own clock, within a bound in bytes.
+///
+/// ```
+/// use tollgate::{Check, Limit, Limiter, MemoryOptions};
+///
+/// let limiter = Limiter::new(MemoryOptions::new().max_bytes(64 << 20).build()?);
+/// let limit = Limit::token_bucket("api", "10/s".parse()?)?;
+/// assert!(limiter.check(Check::new(&limit, "user:42")).now()?.is_allowed());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Debug)]
 pub struct Memory<C = SystemClock> {
-    shards: Box<[Mutex<Shard>]>,
-    hasher: RandomState,
+    table: Table,
+    records: Records,
+    key: HashKey,
+    epoch: Epoch,
+    max_bytes: usize,
+    forgotten: AtomicU64,
     clock: C,
 }
 
-#[derive(Debug, Default)]
-struct Shard {
-    counters: HashMap<Box<[u8]>, Counter>,
-    /// Swept when it has grown to this many counters, so that each counter pays for a
-    /// constant share of all sweeping.
-    sweep_at: usize,
-}
-
-#[derive(Debug)]
-struct Counter {
-    state: State,
-    /// From then on the counter is as good as none.
-    fresh_at: Time,
-}
-
-/// A counter's name: the limit's name and the key, or the id of a settled receipt.
-type Name = SmallVec<[u8; 128]>;
-
-/// Counters and their states while a set is decided.
-#[derive(Default)]
-struct Desk {
-    names: SmallVec<[(usize, Name); 2]>,
-    states: SmallVec<[State; 2]>,
-    places: SmallVec<[Place; 2]>,
-}
-
 impl Memory {
-    /// An empty store under the machine's clock.
+    /// An empty store under the machine's clock, which takes up to a quarter of the machine's
+    /// memory.
     pub fn new() -> Self {
         Self::with_clock(SystemClock::new())
     }
@@ -66,16 +78,26 @@ impl Default for Memory {
     }
 }
 
+/// Why a newcomer has no cell.
+#[derive(Debug, Clone, Copy)]
+enum Obstacle {
+    /// Somebody else was quicker somewhere: look again.
+    Raced,
+    /// Its page is full.
+    Full { page: usize },
+}
+
 impl<C: Clock> Memory<C> {
     /// An empty store under another clock.
     pub fn with_clock(clock: C) -> Self {
-        let shards = (0..SHARDS).map(|_| Mutex::default()).collect();
-        Self { shards, hasher: RandomState::new(), clock }
+        MemoryOptions::new().build_keyed(clock, HashKey::random())
     }
 
-    /// How many counters are kept, recovered ones included until they are swept.
+    /// How many counters are kept, including ones that have recovered and whose place nobody
+    /// has needed yet.
     pub fn len(&self) -> usize {
-        self.shards.iter().map(|shard| lock(shard).counters.len()).sum()
+        let pages = (0..self.table.page_count()).map(|page| self.table.slab.page(page));
+        pages.map(|page| usize::try_from(page.used()).unwrap_or(usize::MAX)).sum()
     }
 
     /// Whether no counter is kept.
@@ -83,135 +105,187 @@ impl<C: Clock> Memory<C> {
         self.len() == 0
     }
 
+    /// The bytes that counters take up.
+    pub fn bytes(&self) -> usize {
+        self.table.bytes() + self.records.bytes()
+    }
+
+    /// The most bytes that counters may take up.
+    pub fn max_bytes(&self) -> usize {
+        self.max_bytes
+    }
+
+    /// How many counters were forgotten, for want of memory, while they still mattered: each
+    /// let its caller start afresh before its time. More memory would have kept them.
+    pub fn forgotten(&self) -> u64 {
+        self.forgotten.load(Relaxed)
+    }
+
     fn decide(&self, set: &Set<'_>, decisions: &mut [Option<Decision>]) -> Applied {
-        let desk = self.desk(set);
-        let shards = self.lock_shards(&desk);
-        // Read under the locks, so that time never goes back for a counter.
-        let now = self.clock.now();
-        let mut loan = Loan::new(set, desk, shards, now);
-        let Desk { places, states, .. } = &mut loan.desk;
-        let ruling = decide(set, now, places, states, decisions);
-        Applied { ruling, now }
-    }
-
-    /// Gives each distinct counter of the set a slot.
-    fn desk(&self, set: &Set<'_>) -> Desk {
-        let mut desk = Desk::default();
-        for check in set.checks() {
-            let mut place = Place::cell(desk.slot(self, counter_name(check)));
-            if let Some(receipt) = check.settles() {
-                place = place.remembered_in(desk.slot(self, receipt_name(receipt)));
-            }
-            desk.places.push(place);
+        if let Some((applied, decision)) = self.decide_alone(set) {
+            decisions[0] = Some(decision);
+            return applied;
         }
-        desk
+        self.decide_set(set, decisions)
     }
 
-    /// Locks every shard the set needs, in order: two sets never wait for each other in a ring.
-    fn lock_shards(&self, desk: &Desk) -> Locked<'_> {
-        let mut needed: SmallVec<[usize; 4]> = desk.names.iter().map(|(shard, _)| *shard).collect();
-        needed.sort_unstable();
-        needed.dedup();
-        needed.into_iter().map(|shard| (shard, lock(&self.shards[shard]))).collect()
+    /// Decides a take on one bucket that is there and fits its word: what nearly every request
+    /// asks for. `None` if it is anything else.
+    #[inline(always)]
+    fn decide_alone(&self, set: &Set<'_>) -> Option<(Applied, Decision)> {
+        self.decide_named(set, self.lone_name(set)?)
     }
 
-    fn shard(&self, name: &[u8]) -> usize {
-        usize::try_from(self.hasher.hash_one(name) % SHARDS as u64).unwrap_or(0)
+    /// The counter of a set that is a take on one bucket.
+    #[inline(always)]
+    fn lone_name(&self, set: &Set<'_>) -> Option<Fingerprint> {
+        let [check] = set.checks() else { return None };
+        check.takes_from_bucket().then(|| self.key.counter(check))
     }
-}
 
-impl Desk {
-    fn slot<C: Clock>(&mut self, store: &Memory<C>, name: Name) -> usize {
-        let known = self.names.iter().position(|(_, other)| *other == name);
-        known.unwrap_or_else(|| {
-            self.names.push((store.shard(&name), name));
-            self.states.push(State::Vacant);
-            self.names.len() - 1
-        })
-    }
-}
-
-/// The shards a set needs, with their indices.
-type Locked<'s> = SmallVec<[(usize, MutexGuard<'s, Shard>); 2]>;
-
-/// States taken out of their shards to be decided on. They go back when this is dropped,
-/// also if deciding should panic: a state that is lost would be a budget handed out.
-struct Loan<'a, 's> {
-    set: &'a Set<'a>,
-    desk: Desk,
-    shards: Locked<'s>,
-    now: Time,
-}
-
-impl<'a, 's> Loan<'a, 's> {
-    fn new(set: &'a Set<'a>, mut desk: Desk, mut shards: Locked<'s>, now: Time) -> Self {
-        for ((shard, name), state) in desk.names.iter().zip(&mut desk.states) {
-            if let Some(counter) = shard_of(&mut shards, *shard).counters.get_mut(&name[..]) {
-                *state = mem::take(&mut counter.state);
+    #[inline(always)]
+    fn decide_named(&self, set: &Set<'_>, name: Fingerprint) -> Option<(Applied, Decision)> {
+        loop {
+            let Found { cell, word } = self.table.find(name)?;
+            let full_at = word.full_at(self.epoch)?;
+            // Read after the word: time never goes back for a counter.
+            let now = self.clock.now();
+            let alone = decide_alone(set, now, full_at)?;
+            // A refusal only reads.
+            if alone.full_at == full_at
+                || cell.swap(word, word.with_full_at(alone.full_at, self.epoch)?)
+            {
+                return Some((Applied { ruling: alone.ruling, now }, alone.decision));
             }
         }
-        Self { set, desk, shards, now }
     }
 
-    /// The limit that says when a slot's state is fresh. A remembered settlement says so
-    /// itself, whichever limit is asked.
-    fn limit(&self, slot: usize) -> &'a Limit {
-        let met = self.desk.places.iter().position(|place| place.index() == slot);
-        self.set.checks()[met.unwrap_or(0)].limit()
-    }
-}
-
-impl Drop for Loan<'_, '_> {
-    fn drop(&mut self) {
-        for slot in 0..self.desk.names.len() {
-            let state = mem::take(&mut self.desk.states[slot]);
-            let fresh_at = self.limit(slot).fresh_at(&state);
-            let (shard, name) = &self.desk.names[slot];
-            let shard = shard_of(&mut self.shards, *shard);
-            shard.put(name, Counter { state, fresh_at }, self.now);
-        }
-    }
-}
-
-impl Shard {
-    fn put(&mut self, name: &Name, counter: Counter, now: Time) {
-        if counter.state == State::Vacant {
-            self.counters.remove(&name[..]);
-        } else if let Some(kept) = self.counters.get_mut(&name[..]) {
-            *kept = counter;
-        } else {
-            if self.counters.len() >= self.sweep_at.max(FEW) {
-                self.counters.retain(|_, counter| counter.fresh_at > now);
-                self.sweep_at = self.counters.len() * 2;
+    /// Decides sets one after the other, having begun to fetch what they need from memory all at
+    /// once: fetching is most of what a check costs when there are many counters.
+    fn decide_each(
+        &self,
+        sets: &[Set<'_>],
+        mut decisions: &mut [Option<Decision>],
+        applied: &mut Vec<Applied>,
+    ) {
+        for sets in sets.chunks(FETCHED_TOGETHER) {
+            let mut names = [None; FETCHED_TOGETHER];
+            let mut touched = 0;
+            for (set, name) in sets.iter().zip(&mut names) {
+                *name = self.lone_name(set);
+                match name {
+                    Some(name) => touched ^= self.table.touch(*name),
+                    None => {
+                        let names = set.checks().iter().map(|check| self.key.counter(check));
+                        touched ^= names.fold(0, |touched, name| touched ^ self.table.touch(name));
+                    }
+                }
             }
-            self.counters.insert(name.to_vec().into(), counter);
+            // Only so that it is not left out because nobody needs it.
+            black_box(touched);
+            for (set, name) in sets.iter().zip(names) {
+                let (own, rest) = decisions.split_at_mut(set.checks().len());
+                decisions = rest;
+                let alone = name.and_then(|name| self.decide_named(set, name));
+                applied.push(match alone {
+                    Some((applied, decision)) => {
+                        own[0] = Some(decision);
+                        applied
+                    }
+                    None => self.decide_set(set, own),
+                });
+            }
         }
+    }
+
+    fn scales(&self, now: Time) -> Scales<'_> {
+        Scales::new(now, self.epoch, &self.records)
+    }
+
+    /// A cell for a key that is not there. Whoever was in it and still mattered is forgotten only
+    /// if `may_forget`.
+    fn claim(
+        &self,
+        name: Fingerprint,
+        mark: Mark,
+        now: Time,
+        may_forget: bool,
+    ) -> Result<Claimed<'_>, Obstacle> {
+        let scales = self.scales(now);
+        let door = self.table.door(name);
+        if door.find().is_some() {
+            return Err(Obstacle::Raced);
+        }
+        let claimed = match door.claim(&scales) {
+            Some(claimed) => claimed,
+            None if !may_forget && self.may_grow() => {
+                return Err(Obstacle::Full { page: door.number });
+            }
+            None => {
+                let claimed = door.claim_by_forgetting(mark, &scales).ok_or(Obstacle::Raced)?;
+                self.forgotten.fetch_add(1, Relaxed);
+                claimed
+            }
+        };
+        if let Some(record) = claimed.before.record() {
+            self.records.free(record);
+        }
+        Ok(claimed)
+    }
+
+    /// Makes room in a page that is full; whether there is.
+    #[cold]
+    fn grow(&self, page: usize, name: Fingerprint, now: Time) -> bool {
+        let lose = |word| self.lose(word);
+        self.table.divide(page, name, &self.scales(now), || self.may_grow(), lose) == Divided::Yes
+    }
+
+    fn may_grow(&self) -> bool {
+        self.table.bytes() + Table::BYTES_PER_PAGE <= self.table.max_bytes()
+            && self.bytes() + Table::BYTES_PER_PAGE <= self.max_bytes
+    }
+
+    /// Counts a counter as forgotten, and gives back its record.
+    fn lose(&self, word: Word) {
+        self.forgotten.fetch_add(1, Relaxed);
+        if let Some(record) = word.record() {
+            self.records.free(record);
+        }
+    }
+
+    /// Forgets records until there are no more bytes than there may be; not for ever.
+    fn keep_within_bounds(&self, now: Time) {
+        for _ in 0..TRIES_TO_FORGET {
+            if self.bytes() <= self.max_bytes {
+                return;
+            }
+            if let Some(name) = self.records.least(RECORDS_TO_CHOOSE_FROM, now) {
+                self.forget(name, now);
+            }
+        }
+    }
+
+    /// Forgets a counter that has a record, unless somebody is busy with it.
+    fn forget(&self, name: Fingerprint, now: Time) {
+        let Some(Found { cell, word }) = self.table.find(name) else { return };
+        let Some(record) = word.record() else { return };
+        if !cell.lock(word) {
+            return;
+        }
+        if self.records.share(record, now) > 0 {
+            self.forgotten.fetch_add(1, Relaxed);
+        }
+        self.records.free(record);
+        cell.unlock(word.vacated());
     }
 }
 
-fn lock(shard: &Mutex<Shard>) -> MutexGuard<'_, Shard> {
-    shard.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn shard_of<'a>(locked: &'a mut [(usize, MutexGuard<'_, Shard>)], index: usize) -> &'a mut Shard {
-    let at = locked.iter().position(|(shard, _)| *shard == index).unwrap_or(0);
-    &mut locked[at].1
-}
-
-fn counter_name(check: &Check<'_>) -> Name {
-    let mut name = Name::new();
-    Key::append(&mut name, check.limit().name().as_bytes());
-    name.extend_from_slice(check.key());
-    name
-}
-
-/// Limits have names, so no counter's name begins with an empty part: no clash with a receipt's.
-fn receipt_name(receipt: Id) -> Name {
-    let mut name = Name::new();
-    Key::append(&mut name, b"");
-    name.extend_from_slice(&receipt.to_bits().to_be_bytes());
-    name
-}
+/// As many as a processor fetches from memory at the same time, and a few more.
+const FETCHED_TOGETHER: usize = 16;
+/// How many records are looked at to find the one that matters least.
+const RECORDS_TO_CHOOSE_FROM: usize = 8;
+/// Each check that adds to the records removes as much as it added, and a little more.
+const TRIES_TO_FORGET: usize = 4;
 
 impl<C: Clock> Store for Memory<C> {
     type Clock = C;
@@ -220,12 +294,28 @@ impl<C: Clock> Store for Memory<C> {
         &self.clock
     }
 
+    #[inline]
     fn apply<'a>(
         &'a self,
         set: &'a Set<'a>,
         decisions: &'a mut [Option<Decision>],
     ) -> impl Future<Output = Result<Applied, CheckError>> + Send + 'a {
         ready(Ok(self.decide(set, decisions)))
+    }
+
+    #[inline(always)]
+    fn apply_at_once(&self, set: &Set<'_>) -> Option<(Applied, Decision)> {
+        self.decide_alone(set)
+    }
+
+    fn apply_many<'a>(
+        &'a self,
+        sets: &'a [Set<'a>],
+        decisions: &'a mut [Option<Decision>],
+        applied: &'a mut Vec<Applied>,
+    ) -> impl Future<Output = Result<(), CheckError>> + Send + 'a {
+        self.decide_each(sets, decisions, applied);
+        ready(Ok(()))
     }
 
     fn apply_detached(&self, check: Check<'_>) {
@@ -235,30 +325,3 @@ impl<C: Clock> Store for Memory<C> {
 }
 
 impl<C: Clock> Immediate for Memory<C> {}
-
-#[cfg(test)]
-mod tests {
-    use std::panic::{AssertUnwindSafe, catch_unwind};
-
-    use super::*;
-    use crate::clock::ManualClock;
-
-    #[test]
-    fn states_on_loan_come_back_even_from_a_panic() {
-        let store = Memory::with_clock(ManualClock::default());
-        let limit = Limit::token_bucket("limit", "5/day".parse().unwrap()).unwrap();
-        let check = Check::new(&limit, "key");
-        let set = Set::one(&check, Id::from_bits(1));
-        let mut decisions = [None];
-        store.decide(&set, &mut decisions);
-        let panicked = catch_unwind(AssertUnwindSafe(|| {
-            let desk = store.desk(&set);
-            let shards = store.lock_shards(&desk);
-            let _loan = Loan::new(&set, desk, shards, store.clock.now());
-            panic!("while deciding");
-        }));
-        assert!(panicked.is_err());
-        store.decide(&set, &mut decisions);
-        assert_eq!(decisions[0].unwrap().remaining(), 3, "no unit came back");
-    }
-}

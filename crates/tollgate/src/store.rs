@@ -24,6 +24,35 @@ pub trait Store: Send + Sync + 'static {
         decisions: &'a mut [Option<Decision>],
     ) -> impl Future<Output = Result<Applied, CheckError>> + Send + 'a;
 
+    /// Decides a set of one check without waiting, where that is possible right now: as
+    /// [`apply`](Store::apply) would. `None` means that nothing was done, and `apply` has to be
+    /// asked.
+    #[inline]
+    fn apply_at_once(&self, _set: &Set<'_>) -> Option<(Applied, Decision)> {
+        None
+    }
+
+    /// Decides many sets, each by itself, in their order: what has arrived together.
+    ///
+    /// `decisions` has one place for each check of all sets, in a row; `applied` gets what was
+    /// done with each set.
+    fn apply_many<'a>(
+        &'a self,
+        sets: &'a [Set<'a>],
+        decisions: &'a mut [Option<Decision>],
+        applied: &'a mut Vec<Applied>,
+    ) -> impl Future<Output = Result<(), CheckError>> + Send + 'a {
+        async move {
+            let mut rest = decisions;
+            for set in sets {
+                let (own, after) = rest.split_at_mut(set.checks().len());
+                applied.push(self.apply(set, own).await?);
+                rest = after;
+            }
+            Ok(())
+        }
+    }
+
     /// Applies a check whose answer nobody waits for: a dropped guard gives back what it held.
     fn apply_detached(&self, check: Check<'_>);
 }

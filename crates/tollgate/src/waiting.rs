@@ -21,7 +21,7 @@ pub(crate) async fn wait_for_turn<S: Store>(
     let deadline = clock.now() + patience;
     loop {
         let left = deadline.since(clock.now());
-        let decision = limiter.ask(check.patient(left)).await?;
+        let decision = limiter.ask(&check.patient(left)).await?;
         if decision.is_allowed() {
             sit_out(limiter, check, &decision).await;
             return Ok(decision);

@@ -27,11 +27,11 @@
     reason = "what every request passes through; see docs/benchmarks.md"
 )]
 
-use crate::algorithm::{Algorithm, Scene, Standing};
+use crate::algorithm::{Algorithm, EXHAUSTED, Scene, Standing, share};
 use crate::ask::{Receipt, Take};
 use crate::decision::{Decision, Refusal};
 use crate::moment::{Moment, Pace};
-use crate::set::Ruling;
+use crate::set::{Alone, Ruling};
 use crate::state::State;
 use crate::time::{Span, Time};
 
@@ -179,6 +179,17 @@ impl Bucket {
         decision: &mut Option<Decision>,
     ) -> Option<Moment> {
         let used = self.used::<FRACTIONS>(state, now);
+        self.judge_used::<FRACTIONS>(used, take, already, decision)
+    }
+
+    #[inline(always)]
+    fn judge_used<const FRACTIONS: bool>(
+        &self,
+        used: Moment,
+        take: &Take,
+        already: u64,
+        decision: &mut Option<Decision>,
+    ) -> Option<Moment> {
         let asked = take.least.saturating_add(already);
         if asked > self.capacity {
             *decision = Some(self.never::<FRACTIONS>(used, already));
@@ -258,6 +269,33 @@ impl Bucket {
         Ruling::Admitted
     }
 
+    /// Decides and charges one take alone, on a bucket that is full again at `full_at`; `None`
+    /// if there is more to it, or if its unit does not last whole microseconds.
+    #[inline(always)]
+    pub(crate) fn take_whole(
+        &self,
+        full_at: Time,
+        scene: &Scene<'_>,
+        take: &Take,
+    ) -> Option<Alone> {
+        let used = Moment::lasting(full_at.since(scene.now));
+        if !self.is_whole() || used.micros >= self.horizon.micros {
+            return None;
+        }
+        let mut decision = None;
+        let level = self.judge_used::<false>(used, take, 0, &mut decision);
+        let mut decision = decision?;
+        let Some(level) = level else {
+            return Some(Alone { ruling: Ruling::Refused, decision, full_at });
+        };
+        if decision.granted == 0 {
+            return Some(Alone { ruling: Ruling::Admitted, decision, full_at });
+        }
+        decision.receipt = Some(self.receipt::<false>(scene, decision.granted));
+        let full_at = Time::computed(scene.now.as_micros() + level.micros);
+        Some(Alone { ruling: Ruling::Admitted, decision, full_at })
+    }
+
     /// Charges what was judged just now, alone on its cell.
     #[inline(always)]
     pub(crate) fn charge_judged(
@@ -286,11 +324,10 @@ impl Bucket {
         decision: &mut Decision,
         level: Moment,
     ) {
-        let (id, units, at) = (scene.id(), decision.granted, scene.now);
-        if units == 0 {
+        if decision.granted == 0 {
             return;
         }
-        let moment = self.pace.add::<FRACTIONS>(Moment::at(at), level);
+        let moment = self.pace.add::<FRACTIONS>(Moment::at(scene.now), level);
         let until_parts = if FRACTIONS { self.pace.parts() } else { 1 };
         if let State::Bucket { full_at, parts } = state {
             // In place: replacing the whole state would have to drop the old one.
@@ -298,8 +335,16 @@ impl Bucket {
         } else {
             *state = State::Bucket { full_at: moment, parts: until_parts };
         }
+        decision.receipt = Some(self.receipt::<FRACTIONS>(scene, decision.granted));
+    }
+
+    /// What was charged just now.
+    #[inline(always)]
+    fn receipt<const FRACTIONS: bool>(&self, scene: &Scene<'_>, units: u64) -> Receipt {
+        let (id, at) = (scene.id(), scene.now);
         let until = self.level::<FRACTIONS>(Moment::at(at), units);
-        decision.receipt = Some(Receipt { id, units, at, until, until_parts });
+        let until_parts = if FRACTIONS { self.pace.parts() } else { 1 };
+        Receipt { id, units, at, until, until_parts }
     }
 }
 
@@ -364,5 +409,18 @@ impl Algorithm for Bucket {
 
     fn fresh_at(&self, state: &State) -> Time {
         self.full_at(state).ceil()
+    }
+
+    fn share_used(&self, state: &State, now: Time) -> u16 {
+        let used = self.used::<true>(state, now);
+        let foreign = !matches!(state, State::Bucket { .. });
+        if foreign || used >= self.full {
+            return EXHAUSTED;
+        }
+        let in_use = used > Moment::default();
+        if in_use && self.level::<true>(used, 1) > self.full {
+            return EXHAUSTED;
+        }
+        share(self.pace.parts_in(used), self.pace.parts_in(self.full))
     }
 }

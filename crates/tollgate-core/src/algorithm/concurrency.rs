@@ -18,7 +18,7 @@
 //! | 9 s | a renews | a until 10, b until 11 | allowed | 0 |
 //! | 11 s | c takes 1 | a until 19 (b ran out) | allowed | 0 |
 
-use crate::algorithm::{Algorithm, Scene, Standing};
+use crate::algorithm::{Algorithm, EXHAUSTED, Scene, Standing, share};
 use crate::ask::{Receipt, Take};
 use crate::decision::{Decision, Refusal};
 use crate::moment::Moment;
@@ -180,6 +180,14 @@ impl Algorithm for Concurrency {
         match state {
             State::Holders(holders) => holders.list.back().map_or(Time::EPOCH, |last| last.expires),
             _ => Time::EPOCH,
+        }
+    }
+
+    fn share_used(&self, state: &State, now: Time) -> u16 {
+        match state {
+            State::Vacant => 0,
+            State::Holders(holders) => share(holders.used(now).into(), self.slots.into()),
+            _ => EXHAUSTED,
         }
     }
 }

@@ -17,7 +17,7 @@
 //! | 15 s | 3 failures | | 0 | 35 s | 2 |
 //! | 95 s | 3 failures | | 0 | 105 s | 1 (the row was forgotten at 95) |
 
-use crate::algorithm::{Algorithm, Scene, Standing, stamps};
+use crate::algorithm::{Algorithm, EXHAUSTED, Scene, Standing, share, stamps};
 use crate::ask::{Receipt, Take};
 use crate::decision::{Decision, Refusal};
 use crate::limit::Cooldown;
@@ -51,6 +51,17 @@ impl Cooldown {
         }
     }
 
+    fn is_from_a_wrong_clock(&self, cooling: &Cooling, now: Time) -> bool {
+        let newest = cooling.failures.last().map_or(Time::EPOCH, |failure| failure.at);
+        cooling.blocked_until > now + self.longest() + Span::CLOCK_SLACK
+            || newest > now + Span::CLOCK_SLACK
+    }
+
+    /// Whether there is a row of blocks that makes the next one longer.
+    fn remembers_row(&self, cooling: &Cooling) -> bool {
+        self.escalation.is_some() && cooling.streak > 0
+    }
+
     /// When a row of blocks is forgotten: as long after the last one as that lasted.
     fn forget_at(&self, cooling: &Cooling) -> Time {
         cooling.blocked_until + self.within.max(self.length(cooling.streak))
@@ -66,11 +77,7 @@ impl Algorithm for Cooldown {
         let now = scene.now;
         let wrong = match state {
             State::Vacant => false,
-            State::Cooling(cooling) => {
-                let newest = cooling.failures.last().map_or(Time::EPOCH, |failure| failure.at);
-                cooling.blocked_until > now + self.longest() + Span::CLOCK_SLACK
-                    || newest > now + Span::CLOCK_SLACK
-            }
+            State::Cooling(cooling) => self.is_from_a_wrong_clock(cooling, now),
             _ => {
                 *state = State::Cooling(Box::default());
                 true
@@ -117,7 +124,7 @@ impl Algorithm for Cooldown {
         stamps::file(&mut cooling.failures, scene.now, self.within, units);
         if stamps::units(&cooling.failures) >= self.after {
             cooling.failures.clear();
-            cooling.streak += 1;
+            cooling.streak = cooling.streak.saturating_add(1);
             cooling.blocked_until = scene.now + self.length(cooling.streak);
         }
         None
@@ -127,7 +134,7 @@ impl Algorithm for Cooldown {
         match state {
             State::Cooling(cooling) => {
                 let counted = cooling.failures.last().map(|failure| failure.at + self.within);
-                let row = if self.escalation.is_some() && cooling.streak > 0 {
+                let row = if self.remembers_row(cooling) {
                     self.forget_at(cooling)
                 } else {
                     cooling.blocked_until
@@ -136,5 +143,22 @@ impl Algorithm for Cooldown {
             }
             _ => Time::EPOCH,
         }
+    }
+
+    fn share_used(&self, state: &State, now: Time) -> u16 {
+        let State::Cooling(cooling) = state else {
+            return if *state == State::Vacant { 0 } else { EXHAUSTED };
+        };
+        if cooling.blocked_until > now || self.is_from_a_wrong_clock(cooling, now) {
+            return EXHAUSTED;
+        }
+        let failed = share(stamps::units(self.live(state, now)).into(), self.after.into());
+        // Without the row it remembers, the next block would be a short one again.
+        let row = if self.remembers_row(cooling) && self.forget_at(cooling) > now {
+            EXHAUSTED / 2
+        } else {
+            0
+        };
+        failed.max(row)
     }
 }

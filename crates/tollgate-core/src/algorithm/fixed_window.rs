@@ -18,7 +18,7 @@
 //! | 120 s | 120 to 180 s | 0 | allowed | 1 | |
 //! | 119.9 s (clock set back) | 120 to 180 s | 1 | allowed | 0 | |
 
-use crate::algorithm::{Algorithm, Scene, Standing};
+use crate::algorithm::{Algorithm, EXHAUSTED, Scene, Standing, share};
 use crate::ask::{Receipt, Take};
 use crate::decision::{Decision, Refusal};
 use crate::moment::Moment;
@@ -138,6 +138,17 @@ impl Algorithm for FixedWindow {
         match *state {
             State::Window { end, .. } => end,
             _ => Time::EPOCH,
+        }
+    }
+
+    fn share_used(&self, state: &State, now: Time) -> u16 {
+        match *state {
+            State::Window { start, .. } if start > now + Span::CLOCK_SLACK => EXHAUSTED,
+            State::Window { end, count, .. } if end > now => {
+                share(count.into(), self.amount.into())
+            }
+            State::Vacant | State::Window { .. } => 0,
+            _ => EXHAUSTED,
         }
     }
 }

@@ -103,4 +103,8 @@ impl Algorithm for Queue {
     fn fresh_at(&self, state: &State) -> Time {
         self.0.fresh_at(state)
     }
+
+    fn share_used(&self, state: &State, now: Time) -> u16 {
+        self.0.share_used(state, now)
+    }
 }

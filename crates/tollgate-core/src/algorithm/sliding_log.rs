@@ -16,7 +16,7 @@
 //! | 60 s | 50 (0 just left) | allowed | 0 | |
 //! | 61 s | 50, 60 | refused | 0 | 49 s |
 
-use crate::algorithm::{Algorithm, Scene, Standing, stamps};
+use crate::algorithm::{Algorithm, EXHAUSTED, Scene, Standing, share, stamps};
 use crate::ask::{Receipt, Take};
 use crate::decision::{Decision, Refusal};
 use crate::moment::Moment;
@@ -36,6 +36,17 @@ impl SlidingLog {
         match state {
             State::Log(stamps) => stamps::live(stamps, now, self.window),
             _ => &[],
+        }
+    }
+
+    /// Whether another algorithm left the state, or a clock that has been set back since.
+    fn is_wrong(state: &State, now: Time) -> bool {
+        match state {
+            State::Vacant => false,
+            State::Log(stamps) => {
+                stamps.last().is_some_and(|newest| newest.at > now + Span::CLOCK_SLACK)
+            }
+            _ => true,
         }
     }
 
@@ -70,14 +81,7 @@ impl Algorithm for SlidingLog {
     }
 
     fn mend(&self, state: &mut State, scene: &Scene<'_>) {
-        let wrong = match state {
-            State::Vacant => false,
-            State::Log(stamps) => {
-                stamps.last().is_some_and(|newest| newest.at > scene.now + Span::CLOCK_SLACK)
-            }
-            _ => true,
-        };
-        if wrong {
+        if Self::is_wrong(state, scene.now) {
             *state = State::Log(vec![Stamp { at: scene.now, units: self.amount }]);
         }
     }
@@ -140,5 +144,12 @@ impl Algorithm for SlidingLog {
             }
             _ => Time::EPOCH,
         }
+    }
+
+    fn share_used(&self, state: &State, now: Time) -> u16 {
+        if Self::is_wrong(state, now) {
+            return EXHAUSTED;
+        }
+        share(stamps::units(self.live(state, now)).into(), self.amount.into())
     }
 }

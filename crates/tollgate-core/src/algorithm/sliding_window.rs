@@ -21,7 +21,7 @@
 //! | 75 s | 75 % | 6 + 3 | 1 | allowed | |
 //! | 120 s | 0 % | 4 | 6 | allowed | |
 
-use crate::algorithm::{Algorithm, Scene, Standing};
+use crate::algorithm::{Algorithm, EXHAUSTED, Scene, Standing, share};
 use crate::ask::{Receipt, Take};
 use crate::decision::{Decision, Refusal};
 use crate::moment::Moment;
@@ -157,6 +157,27 @@ impl SlidingWindow {
         u64::try_from(free / u128::from(self.ticks())).unwrap_or(u64::MAX)
     }
 
+    /// The share used of blocks that are laid out as this window lays them out.
+    fn share_of(&self, state: &State, now: Time) -> u16 {
+        let weight = self.weight(&self.view(state, now));
+        if weight > 0 && self.room(weight, self.amount) == 0 {
+            return EXHAUSTED;
+        }
+        share(weight, u128::from(self.amount) * u128::from(self.ticks()))
+    }
+
+    /// Whether another algorithm left the state, or a clock that has been set back since.
+    fn is_wrong(state: &State, now: Time) -> bool {
+        match state {
+            State::Vacant => false,
+            State::Blocks(blocks) => {
+                let start = Time::computed(blocks.newest * blocks.length);
+                start > now + Span::CLOCK_SLACK
+            }
+            _ => true,
+        }
+    }
+
     fn standing(&self, view: &View, weight: u128, staged: u64, now: Time) -> Standing {
         let newest =
             if staged > 0 { Some(0) } else { (0..=self.slices).find(|back| view.count(*back) > 0) };
@@ -198,15 +219,7 @@ impl Algorithm for SlidingWindow {
     }
 
     fn mend(&self, state: &mut State, scene: &Scene<'_>) {
-        let exhausted = match state {
-            State::Vacant => false,
-            State::Blocks(blocks) => {
-                let start = Time::computed(blocks.newest * blocks.length);
-                start > scene.now + Span::CLOCK_SLACK
-            }
-            _ => true,
-        };
-        if exhausted {
+        if Self::is_wrong(state, scene.now) {
             *state = State::Vacant;
             self.charge(state, scene, self.amount);
         }
@@ -287,6 +300,18 @@ impl Algorithm for SlidingWindow {
                 Time::computed((blocks.newest + blocks.counts.len() as u64) * blocks.length)
             }
             _ => Time::EPOCH,
+        }
+    }
+
+    fn share_used(&self, state: &State, now: Time) -> u16 {
+        if Self::is_wrong(state, now) {
+            return EXHAUSTED;
+        }
+        match state {
+            State::Blocks(blocks) if !self.is_laid_out(blocks) => {
+                self.share_of(&State::Blocks(Box::new(self.refile(blocks, now))), now)
+            }
+            state => self.share_of(state, now),
         }
     }
 }

@@ -1,0 +1,50 @@
+//! A key as 64 bits.
+
+use std::hash::{BuildHasher, RandomState};
+
+/// The same hash as ours, so that what differs is the table.
+#[path = "../../src/memory/siphash.rs"]
+mod siphash;
+
+pub(crate) trait Fingerprint: Sync {
+    fn of(&self, key: &[u8]) -> u64;
+}
+
+/// Keyed, so that nobody outside can choose keys that collide.
+pub(crate) struct Keyed(u64, u64);
+
+impl Keyed {
+    pub(crate) fn new() -> Self {
+        let random = RandomState::new();
+        Self(random.hash_one(0), random.hash_one(1))
+    }
+}
+
+impl Fingerprint for Keyed {
+    #[inline]
+    fn of(&self, key: &[u8]) -> u64 {
+        siphash::siphash13(self.0, self.1, key)
+    }
+}
+
+/// Two multiplications, each folded onto itself. Anybody can make keys collide: it is here to
+/// show what the keyed one costs, not to be used.
+pub(crate) struct Folded;
+
+impl Fingerprint for Folded {
+    #[inline]
+    fn of(&self, key: &[u8]) -> u64 {
+        let (Some(first), Some(last)) = (key.first_chunk(), key.last_chunk()) else {
+            unreachable!("every key of this benchmark has 15 bytes")
+        };
+        let first = u64::from_le_bytes(*first) ^ 0x243f_6a88_85a3_08d3;
+        let last = u64::from_le_bytes(*last) ^ 0x1319_8a2e_0370_7344;
+        fold(fold(first, last), 0x9e37_79b9_7f4a_7c15)
+    }
+}
+
+#[inline]
+fn fold(left: u64, right: u64) -> u64 {
+    let product = u128::from(left) * u128::from(right);
+    product as u64 ^ (product >> 64) as u64
+}

@@ -1,0 +1,70 @@
+//! Keys, made before anything is timed.
+
+use std::fmt::Write;
+
+/// What every key looks like: `user:0012345678`.
+const LENGTH: usize = 15;
+
+/// Keys one after the other in a single text.
+///
+/// Keys are asked about in the order they lie here, so the next one is as close at hand as a
+/// key that has just arrived with a request.
+pub(crate) struct Keys {
+    text: String,
+}
+
+impl Keys {
+    /// The keys with these numbers, in this order.
+    pub(crate) fn numbered(numbers: impl ExactSizeIterator<Item = usize>) -> Self {
+        let mut text = String::with_capacity(numbers.len() * LENGTH);
+        numbers.for_each(|number| append(&mut text, number));
+        Self { text }
+    }
+
+    pub(crate) fn all(&self) -> Vec<&str> {
+        (0..self.text.len()).step_by(LENGTH).map(|at| &self.text[at..at + LENGTH]).collect()
+    }
+}
+
+/// Writes the key with this number behind what is in `text`.
+pub(crate) fn append(text: &mut String, number: usize) {
+    write!(text, "user:{number:010}").unwrap();
+}
+
+/// Numbers below `size`, each as likely as the others.
+pub(crate) fn uniform(size: usize, draws: usize) -> impl ExactSizeIterator<Item = usize> {
+    let mut dice = Dice(1);
+    (0..draws).map(move |_| (dice.share() * size as f64) as usize)
+}
+
+/// Numbers below `size`; the one on rank k is drawn in proportion to 1/k^1.1.
+pub(crate) fn zipf(size: usize, draws: usize) -> impl ExactSizeIterator<Item = usize> {
+    let weight = |rank: usize| (rank as f64).powf(-1.1);
+    let sums: Vec<f64> = (1..=size)
+        .scan(0.0, |sum, rank| {
+            *sum += weight(rank);
+            Some(*sum)
+        })
+        .collect();
+    let mut dice = Dice(2);
+    (0..draws).map(move |_| {
+        let place = dice.share() * sums[size - 1];
+        let rank = sums.partition_point(|sum| *sum <= place).min(size - 1);
+        // Popular keys are scattered among the others; the factor is prime.
+        rank * 2_654_435_761 % size
+    })
+}
+
+/// Splitmix64: the same numbers in every run.
+struct Dice(u64);
+
+impl Dice {
+    /// At least 0, less than 1.
+    fn share(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.0;
+        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((bits ^ (bits >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+    }
+}

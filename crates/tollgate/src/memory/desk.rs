@@ -1,0 +1,353 @@
+//! Deciding sets: all their counters at once.
+
+use smallvec::SmallVec;
+use tollgate_core::{Decision, Limit, Place, Set, State, Time, decide};
+
+use super::hash::{Fingerprint, HashKey};
+use super::records::Record;
+use super::sync::Patience;
+use super::table::{Claimed, Found};
+use super::word::{Mark, Word};
+use super::{Memory, Obstacle};
+use crate::clock::Clock;
+use crate::store::Applied;
+
+/// How often a set is decided first and locked afterwards, before it is locked first.
+const SWAPS: usize = 4;
+
+/// The counters of a set, each once.
+struct Names {
+    names: SmallVec<[Fingerprint; 4]>,
+    places: SmallVec<[Place; 4]>,
+    /// Their indices in the order in which they are locked.
+    order: SmallVec<[usize; 4]>,
+}
+
+impl Names {
+    fn of(set: &Set<'_>, key: HashKey) -> Self {
+        let mut names = SmallVec::new();
+        let mut places = SmallVec::new();
+        for check in set.checks() {
+            let mut place = Place::cell(slot(&mut names, key.counter(check)));
+            if let Some(receipt) = check.settles() {
+                place = place.remembered_in(slot(&mut names, key.receipt(receipt)));
+            }
+            places.push(place);
+        }
+        let mut order: SmallVec<[usize; 4]> = (0..names.len()).collect();
+        order.sort_unstable_by_key(|index| names[*index]);
+        Self { names, places, order }
+    }
+
+    /// The limit that a counter belongs to. A remembered settlement tells itself when it is
+    /// fresh, whichever limit is asked.
+    fn limit<'a>(&self, set: &Set<'a>, index: usize) -> &'a Limit {
+        let met = self.places.iter().position(|place| place.index() == index);
+        set.checks()[met.unwrap_or(0)].limit()
+    }
+}
+
+fn slot(names: &mut SmallVec<[Fingerprint; 4]>, name: Fingerprint) -> usize {
+    names.iter().position(|known| *known == name).unwrap_or_else(|| {
+        names.push(name);
+        names.len() - 1
+    })
+}
+
+/// What became of an attempt to decide a set.
+enum Attempt {
+    Decided(Applied),
+    /// Somebody was in the way.
+    Again,
+    /// A counter is locked, or has or needs a record.
+    Lock,
+    /// A newcomer's page is full.
+    Full {
+        page: usize,
+        name: Fingerprint,
+        now: Time,
+    },
+}
+
+impl<C: Clock> Memory<C> {
+    /// Decides any set.
+    #[inline(never)]
+    pub(super) fn decide_set(&self, set: &Set<'_>, decisions: &mut [Option<Decision>]) -> Applied {
+        let names = Names::of(set, self.key);
+        let mut patience = Patience::default();
+        let (mut swaps, mut may_forget) = (0, false);
+        loop {
+            let attempt = if swaps < SWAPS {
+                Swapping { store: self, set, names: &names, may_forget }.attempt(decisions)
+            } else {
+                Locking { store: self, set, names: &names, may_forget }.attempt(decisions)
+            };
+            match attempt {
+                Attempt::Decided(applied) => return applied,
+                Attempt::Lock => swaps = SWAPS,
+                Attempt::Full { page, name, now } => may_forget = !self.grow(page, name, now),
+                Attempt::Again => {
+                    swaps += 1;
+                    patience.wait();
+                }
+            }
+        }
+    }
+
+    /// Files a state that was changed: in the word, else in a record. `taken` is the record that
+    /// it came from.
+    fn file(&self, name: Fingerprint, word: Word, state: State, limit: &Limit, now: Time) -> Word {
+        let word = if word.is_vacant() { word.marked(Mark::of(limit)) } else { word };
+        if let Some(filed) = word.with_state(&state, self.epoch) {
+            if let Some(record) = word.record() {
+                self.records.free(record);
+            }
+            return filed;
+        }
+        let (fresh_at, share) = (limit.fresh_at(&state), limit.share_used(&state, now));
+        let changed = Record { owner: Some(name), state, fresh_at, share };
+        match word.record() {
+            Some(record) => {
+                self.records.put(record, changed);
+                word.unlocked()
+            }
+            None => word.with_record(self.records.keep(changed)),
+        }
+    }
+}
+
+/// Cells that are locked until they are written, or else left as they were.
+struct Locked<'t> {
+    cells: SmallVec<[Found<'t>; 4]>,
+}
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        for Found { cell, word } in &self.cells {
+            cell.unlock(*word);
+        }
+    }
+}
+
+/// Cells that are locked for newcomers until they are filled, or else left vacant.
+struct Claims<'t> {
+    claims: SmallVec<[(usize, Claimed<'t>); 4]>,
+}
+
+impl<'t> Claims<'t> {
+    /// Claims a cell for each newcomer among these that is left with something to remember.
+    fn all<C: Clock>(
+        store: &'t Memory<C>,
+        set: &Set<'_>,
+        names: &Names,
+        newcomers: impl Iterator<Item = (usize, bool)>,
+        now: Time,
+        may_forget: bool,
+    ) -> Result<Self, Attempt> {
+        let mut claims = Self { claims: SmallVec::new() };
+        for (index, remembers) in newcomers {
+            let name = names.names[index];
+            if !remembers {
+                // Nothing to write, but what was answered must be true.
+                if store.table.door(name).find().is_some() {
+                    return Err(Attempt::Again);
+                }
+                continue;
+            }
+            let mark = Mark::of(names.limit(set, index));
+            match store.claim(name, mark, now, may_forget) {
+                Ok(claimed) => claims.claims.push((index, claimed)),
+                Err(Obstacle::Raced) => return Err(Attempt::Again),
+                Err(Obstacle::Full { page }) => return Err(Attempt::Full { page, name, now }),
+            }
+        }
+        Ok(claims)
+    }
+
+    fn fill(mut self, mut word: impl FnMut(usize) -> Word) {
+        for (index, claimed) in self.claims.drain(..) {
+            let word = word(index);
+            claimed.fill(word);
+        }
+    }
+}
+
+impl Drop for Claims<'_> {
+    fn drop(&mut self) {
+        for (_, claimed) in self.claims.drain(..) {
+            claimed.fill(Word::EMPTY);
+        }
+    }
+}
+
+/// Decides on what it reads, then locks and writes if that is still so.
+struct Swapping<'a, 's, C> {
+    store: &'s Memory<C>,
+    set: &'a Set<'a>,
+    names: &'a Names,
+    may_forget: bool,
+}
+
+impl<'s, C: Clock> Swapping<'_, 's, C> {
+    fn attempt(&self, decisions: &mut [Option<Decision>]) -> Attempt {
+        let Self { store, set, names, .. } = self;
+        let found: SmallVec<[Option<Found<'s>>; 4]> =
+            names.names.iter().map(|name| store.table.find(*name)).collect();
+        let word = |found: &Option<Found<'_>>| found.map_or(Word::EMPTY, |found| found.word);
+        if found.iter().any(|found| !word(found).is_ready()) {
+            return Attempt::Lock;
+        }
+        let mut states: SmallVec<[State; 4]> =
+            found.iter().map(|found| word(found).state(store.epoch)).collect();
+        let now = store.clock.now();
+        let ruling = decide(set, now, &names.places, &mut states, decisions);
+        let applied = Applied { ruling, now };
+        let mut after: SmallVec<[Word; 4]> = SmallVec::new();
+        for (found, state) in found.iter().zip(&states) {
+            match word(found).with_state(state, store.epoch) {
+                Some(word) => after.push(word),
+                None => return Attempt::Lock,
+            }
+        }
+        if found.iter().zip(&after).all(|(found, after)| word(found) == *after) {
+            let stands = names.names.iter().zip(&found).all(|(name, found)| match found {
+                // A single word is what it was when it was read.
+                Some(_) if found.is_some() && names.names.len() == 1 => true,
+                Some(found) => found.cell.word() == found.word,
+                None => store.table.door(*name).find().is_none(),
+            });
+            return if stands { Attempt::Decided(applied) } else { Attempt::Again };
+        }
+        match self.write(&found, &after, now) {
+            Ok(()) => Attempt::Decided(applied),
+            Err(attempt) => attempt,
+        }
+    }
+
+    fn write(&self, found: &[Option<Found<'s>>], after: &[Word], now: Time) -> Result<(), Attempt> {
+        let Self { store, set, names, may_forget } = self;
+        let mut locked = Locked { cells: SmallVec::new() };
+        for index in &names.order {
+            let Some(found) = found[*index] else { continue };
+            if !found.cell.lock(found.word) {
+                return Err(Attempt::Again);
+            }
+            locked.cells.push(found);
+        }
+        let newcomers = found.iter().zip(after).enumerate();
+        let newcomers = newcomers
+            .filter(|(_, (found, _))| found.is_none())
+            .map(|(index, (_, after))| (index, *after != Word::EMPTY));
+        let claims = Claims::all(store, set, names, newcomers, now, *may_forget)?;
+        for (index, found) in found.iter().enumerate() {
+            if let Some(found) = found {
+                found.cell.unlock(after[index]);
+            }
+        }
+        locked.cells.clear();
+        claims.fill(|index| after[index].marked(Mark::of(names.limit(set, index))));
+        Ok(())
+    }
+}
+
+/// Locks, then decides and writes.
+struct Locking<'a, 's, C> {
+    store: &'s Memory<C>,
+    set: &'a Set<'a>,
+    names: &'a Names,
+    may_forget: bool,
+}
+
+impl<'a, 's, C: Clock> Locking<'a, 's, C> {
+    fn attempt(&self, decisions: &mut [Option<Decision>]) -> Attempt {
+        let Self { store, set, names, may_forget } = *self;
+        let Some(found) = self.lock_all() else { return Attempt::Again };
+        // Read under the locks, so that time never goes back for a counter.
+        let now = store.clock.now();
+        let mut loan = Loan::new(self, found, now);
+        let newcomers = loan.found.iter().any(Option::is_none);
+        let kept = newcomers.then(|| loan.states.clone());
+        let ruling = decide(set, now, &names.places, &mut loan.states, decisions);
+        if newcomers {
+            let absent = loan.found.iter().zip(&loan.states).enumerate();
+            let absent: SmallVec<[(usize, bool); 4]> = absent
+                .filter(|(_, (found, _))| found.is_none())
+                .map(|(index, (_, state))| (index, *state != State::Vacant))
+                .collect();
+            match Claims::all(store, set, names, absent.into_iter(), now, may_forget) {
+                Ok(claims) => claims.fill(|index| {
+                    let (name, limit) = (names.names[index], names.limit(set, index));
+                    let state = std::mem::take(&mut loan.states[index]);
+                    store.file(name, Word::EMPTY, state, limit, now)
+                }),
+                Err(attempt) => {
+                    loan.states = kept.unwrap_or_default();
+                    return attempt;
+                }
+            }
+        }
+        drop(loan);
+        store.keep_within_bounds(now);
+        Attempt::Decided(Applied { ruling, now })
+    }
+
+    /// Locks all counters that are there, in order; `None` if one of them is on its way to
+    /// another page.
+    fn lock_all(&self) -> Option<SmallVec<[Option<Found<'s>>; 4]>> {
+        let mut locked = Locked { cells: SmallVec::new() };
+        let mut all: SmallVec<[Option<Found<'s>>; 4]> = SmallVec::new();
+        all.resize(self.names.names.len(), None);
+        for index in &self.names.order {
+            let mut patience = Patience::default();
+            while let Some(found) = self.store.table.find(self.names.names[*index]) {
+                if found.word.is_moved() {
+                    return None;
+                }
+                if found.cell.lock(found.word) {
+                    locked.cells.push(found);
+                    all[*index] = Some(found);
+                    break;
+                }
+                patience.wait();
+            }
+        }
+        locked.cells.clear();
+        Some(all)
+    }
+}
+
+/// States taken out of their cells to be decided on. They go back when this is dropped, also if
+/// deciding should panic: a state that is lost would be a budget handed out.
+struct Loan<'l, 'a, 's, C: Clock> {
+    by: &'l Locking<'a, 's, C>,
+    found: SmallVec<[Option<Found<'s>>; 4]>,
+    states: SmallVec<[State; 4]>,
+    now: Time,
+}
+
+impl<'l, 'a, 's, C: Clock> Loan<'l, 'a, 's, C> {
+    fn new(by: &'l Locking<'a, 's, C>, found: SmallVec<[Option<Found<'s>>; 4]>, now: Time) -> Self {
+        let states = found.iter().map(|found| match found {
+            None => State::Vacant,
+            Some(found) => match found.word.record() {
+                Some(record) => by.store.records.take(record),
+                None => found.word.state(by.store.epoch),
+            },
+        });
+        let states = states.collect();
+        Self { by, found, states, now }
+    }
+}
+
+impl<C: Clock> Drop for Loan<'_, '_, '_, C> {
+    fn drop(&mut self) {
+        let Locking { store, set, names, .. } = *self.by;
+        for (index, found) in self.found.iter().enumerate() {
+            let Some(found) = found else { continue };
+            let state = std::mem::take(&mut self.states[index]);
+            let limit = names.limit(set, index);
+            let word = store.file(names.names[index], found.word, state, limit, self.now);
+            found.cell.unlock(word);
+        }
+    }
+}

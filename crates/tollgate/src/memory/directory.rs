@@ -1,0 +1,145 @@
+//! Which page has which part of all fingerprints.
+//!
+//! All fingerprints are divided into units of equal size, and each page has some units in a row.
+//! A page that is full is divided in two equal parts; when its number of units is odd, all units are
+//! halved first. Because fingerprints spread evenly, pages of equal size would all fill up and be
+//! divided at about the same time, and then all be half empty. So the first pages have 4, 5, 6
+//! and 7 units: their descendants are divided in turn, and the table is about equally full at
+//! any size.
+//!
+//! Halving all units copies nothing: the entries of the new, finer level are empty at first, and
+//! mean what the coarser entry above them says.
+
+use std::sync::OnceLock;
+
+use super::hash::Fingerprint;
+use super::sync::{AcqRel, Acquire, AtomicU32, AtomicUsize, Relaxed, Release};
+
+/// The units of the first pages.
+pub(super) const FIRST_PAGES: [usize; 4] = [4, 5, 6, 7];
+const FIRST_UNITS: usize = 22;
+
+/// Levels, each with twice the units of the one before: enough for more pages than fit anywhere.
+const LEVELS: usize = 26;
+
+#[derive(Debug)]
+pub(super) struct Directory {
+    /// The coarsest first; an entry is a page's number plus one, or 0.
+    levels: [OnceLock<Box<[AtomicU32]>>; LEVELS],
+    /// The finest level there is.
+    finest: AtomicUsize,
+}
+
+/// The units of a page, as they are numbered at some level.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Units {
+    first: usize,
+    count: usize,
+    level: usize,
+}
+
+impl Directory {
+    /// A directory with the first pages entered, and their units.
+    pub(super) fn new() -> (Self, Vec<Units>) {
+        let levels = std::array::from_fn(|_| OnceLock::new());
+        let directory = Self { levels, finest: AtomicUsize::new(0) };
+        directory.allocate(0);
+        let mut first = 0;
+        let mut all = Vec::new();
+        for (page, count) in FIRST_PAGES.into_iter().enumerate() {
+            let units = Units { first, count, level: 0 };
+            directory.enter(units, page);
+            all.push(units);
+            first += count;
+        }
+        (directory, all)
+    }
+
+    /// The page that a fingerprint belongs to.
+    #[inline]
+    pub(super) fn page(&self, name: Fingerprint) -> usize {
+        let level = self.finest.load(Acquire);
+        let unit = unit(name, level);
+        match self.level(level)[unit].load(Acquire) {
+            0 => self.inherit(unit, level),
+            entry => entry as usize - 1,
+        }
+    }
+
+    #[inline]
+    fn level(&self, level: usize) -> &[AtomicU32] {
+        match self.levels[level].get() {
+            Some(entries) => entries,
+            None => unreachable!("a level is there before anybody hears of it"),
+        }
+    }
+
+    fn allocate(&self, level: usize) {
+        self.levels[level]
+            .get_or_init(|| (0..FIRST_UNITS << level).map(|_| AtomicU32::new(0)).collect());
+    }
+
+    /// Looks an empty entry up in the levels above it, and fills it in.
+    #[cold]
+    fn inherit(&self, unit: usize, level: usize) -> usize {
+        for above in 1..=level {
+            let entry = self.level(level - above)[unit >> above].load(Acquire);
+            if entry != 0 {
+                // Fails where the page was divided meanwhile, which enters its units itself.
+                let own = &self.level(level)[unit];
+                return match own.compare_exchange(0, entry, AcqRel, Acquire) {
+                    Ok(_) => entry as usize - 1,
+                    Err(entered) => entered as usize - 1,
+                };
+            }
+        }
+        0
+    }
+
+    /// The two halves of a page's units, with all units halved where that is needed; `None` if
+    /// they can not be halved any more.
+    pub(super) fn halves(&self, units: Units) -> Option<(Units, Units)> {
+        let mut finest = self.finest.load(Relaxed);
+        let mut units = units.at(finest);
+        if units.count % 2 == 1 {
+            finest += 1;
+            if finest == LEVELS {
+                return None;
+            }
+            self.allocate(finest);
+            self.finest.store(finest, Release);
+            units = units.at(finest);
+        }
+        let half = units.count / 2;
+        let lower = Units { count: half, ..units };
+        let upper = Units { first: units.first + half, count: half, ..units };
+        Some((lower, upper))
+    }
+
+    /// Enters a page for all of its units.
+    pub(super) fn enter(&self, units: Units, page: usize) {
+        let entry = u32::try_from(page + 1).unwrap_or(u32::MAX);
+        for own in &self.level(units.level)[units.first..units.first + units.count] {
+            own.store(entry, Release);
+        }
+    }
+}
+
+impl Units {
+    /// The same units at a finer level.
+    fn at(self, level: usize) -> Self {
+        let finer = level - self.level;
+        Self { first: self.first << finer, count: self.count << finer, level }
+    }
+
+    /// Whether a fingerprint falls into these units.
+    pub(super) fn has(self, name: Fingerprint) -> bool {
+        (self.first..self.first + self.count).contains(&unit(name, self.level))
+    }
+}
+
+#[inline]
+fn unit(name: Fingerprint, level: usize) -> usize {
+    // The upper half of the fingerprint as a fraction of all units.
+    ((name.bits() >> 32) as usize * (FIRST_UNITS << level)) >> 32
+}

@@ -1,0 +1,149 @@
+//! Dividing a page that is full: half of its keys go to a new page.
+//!
+//! It takes the time of copying one page, tens of microseconds, and only its own keys wait.
+
+use super::forget::Scales;
+use super::hash::Fingerprint;
+use super::page::lines_of;
+use super::slab::{CELLS, Cell, LINES};
+use super::sync::{Patience, Relaxed, Release, lock};
+use super::table::Table;
+use super::word::Word;
+
+const ALL: usize = LINES * CELLS;
+
+/// Whether a page could be divided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Divided {
+    /// It was, by us or by somebody else meanwhile.
+    Yes,
+    /// There is no room for another page.
+    NoRoom,
+}
+
+/// A key and its word on the way to a new place.
+type Moving = (Fingerprint, Word);
+
+/// A page being laid out where nobody sees it.
+struct Layout {
+    places: Box<[Option<Moving>]>,
+    used: usize,
+}
+
+impl Layout {
+    fn new() -> Self {
+        Self { places: vec![None; ALL].into(), used: 0 }
+    }
+
+    /// Puts a key where it belongs; gives it back if there is no place.
+    fn place(&mut self, moving: Moving) -> Result<(), Moving> {
+        if let Some(place) = self.free_place(moving.0) {
+            self.places[place] = Some(moving);
+            self.used += 1;
+            return Ok(());
+        }
+        // As a newcomer would: one of those in the way moves on.
+        for place in places_of(moving.0) {
+            let Some(other) = self.places[place] else { continue };
+            if let Some(elsewhere) = self.free_place(other.0) {
+                self.places[elsewhere] = Some(other);
+                self.places[place] = Some(moving);
+                self.used += 1;
+                return Ok(());
+            }
+        }
+        Err(moving)
+    }
+
+    fn free_place(&self, name: Fingerprint) -> Option<usize> {
+        places_of(name).find(|place| self.places[*place].is_none())
+    }
+}
+
+fn places_of(name: Fingerprint) -> impl Iterator<Item = usize> {
+    lines_of(name).into_iter().flat_map(|line| line * CELLS..(line + 1) * CELLS)
+}
+
+impl Table {
+    /// Divides the page that was full when a key came to it, if there is memory for one more:
+    /// `may_grow` is asked for it. Keys that found no place are handed to `lose`.
+    #[cold]
+    pub(super) fn divide(
+        &self,
+        number: usize,
+        name: Fingerprint,
+        scales: &Scales<'_>,
+        may_grow: impl FnOnce() -> bool,
+        mut lose: impl FnMut(Word),
+    ) -> Divided {
+        let mut growth = lock(&self.growth);
+        if self.directory.page(name) != number {
+            return Divided::Yes;
+        }
+        let new = growth.units.len();
+        if new >= self.most_pages {
+            return Divided::NoRoom;
+        }
+        let Some((lower, upper)) = self.directory.halves(growth.units[number]) else {
+            return Divided::NoRoom;
+        };
+        if !may_grow() {
+            return Divided::NoRoom;
+        }
+        self.slab.allocate(new);
+        let doors = self.slab.page(number).all_doors();
+        let (mut staying, mut leaving) = (Layout::new(), Layout::new());
+        let mut before = vec![Word::EMPTY; ALL];
+        for line in 0..LINES {
+            for (slot, cell) in self.line(number, line).cells().iter().enumerate() {
+                let word = take_out(cell);
+                before[line * CELLS + slot] = word;
+                let bits = cell.name.load(Relaxed);
+                if bits == 0 || scales.is_free(word) {
+                    continue;
+                }
+                let name = Fingerprint::new(bits);
+                let half = if upper.has(name) { &mut leaving } else { &mut staying };
+                if let Err((_, word)) = half.place((name, word)) {
+                    lose(word);
+                }
+            }
+        }
+        self.write(new, &leaving, |_| Word::EMPTY);
+        growth.units[number] = lower;
+        growth.units.push(upper);
+        self.page_bytes.fetch_add(Self::BYTES_PER_PAGE, Relaxed);
+        self.directory.enter(upper, new);
+        self.directory.enter(lower, number);
+        self.write(number, &staying, |place| before[place]);
+        drop(doors);
+        Divided::Yes
+    }
+
+    fn write(&self, page: usize, layout: &Layout, before: impl Fn(usize) -> Word) {
+        self.slab.page(page).set_used(layout.used);
+        for (place, moving) in layout.places.iter().enumerate() {
+            let cell = &self.line(page, place / CELLS).cells()[place % CELLS];
+            let (name, word) = moving.map_or((0, Word::EMPTY), |(name, word)| (name.bits(), word));
+            cell.name.store(name, Release);
+            cell.unlock(before(place).handed_over(word));
+        }
+    }
+
+    /// How many pages are in use.
+    pub(super) fn page_count(&self) -> usize {
+        lock(&self.growth).units.len()
+    }
+}
+
+/// Locks a cell for good, until its page is written anew; returns what was in it.
+fn take_out(cell: &Cell) -> Word {
+    let mut patience = Patience::default();
+    loop {
+        let word = cell.word();
+        if !word.is_locked() && cell.swap(word, Word::MOVED) {
+            return word;
+        }
+        patience.wait();
+    }
+}
