@@ -49,6 +49,6 @@ pub use key::Key;
 pub use limit::{Cooldown, Escalation, Limit, LimitError, Slices};
 pub use moment::Moment;
 pub use quota::{ParseQuotaError, Per, Quota, QuotaError};
-pub use set::{Alone, Place, Ruling, decide, decide_alone};
+pub use set::{Alone, Place, Ruling, decide, decide_alone, decide_together};
 pub use state::{State, StateError};
 pub use time::{Period, Span, Time};

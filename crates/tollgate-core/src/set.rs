@@ -104,6 +104,40 @@ pub fn decide_alone(set: &Set<'_>, now: Time, full_at: Time) -> Option<Alone> {
     bucket.take_whole(full_at, &Scene { now, set, index: 0 }, take)
 }
 
+/// Decides a set whose checks are all takes on buckets, each on a counter of its own, given when
+/// those will be full again: as [`decide`] does, without their states around them. `full_at`
+/// becomes when they will now be. `None`, with nothing changed but `decisions`, if there is more
+/// to the set than that; then [`decide`] has to be asked.
+#[inline]
+pub fn decide_together(
+    set: &Set<'_>,
+    now: Time,
+    full_at: &mut [Time],
+    decisions: &mut [Option<Decision>],
+) -> Option<Ruling> {
+    let now = now.min(Time::MAX);
+    if set.independent {
+        return None;
+    }
+    let mut admitted = true;
+    let all = set.checks.iter().zip(&*full_at).zip(&mut *decisions);
+    for ((check, full_at), decision) in all {
+        let (bucket, take) = (check.limit().as_bucket()?, check.plain_take()?);
+        admitted &= bucket.judge_whole(*full_at, now, take, decision)?;
+    }
+    let all = set.checks.iter().zip(full_at).zip(decisions);
+    for (index, ((check, full_at), decision)) in all.enumerate() {
+        let (bucket, decision) = (check.limit().as_bucket()?, decision.as_mut()?);
+        if admitted {
+            let scene = Scene { now, set, index };
+            *full_at = bucket.charge_whole(*full_at, &scene, decision);
+        } else {
+            bucket.restate_whole(*full_at, now, decision);
+        }
+    }
+    Some(if admitted { Ruling::Admitted } else { Ruling::Refused })
+}
+
 #[inline(never)]
 fn decide_set(
     set: &Set<'_>,

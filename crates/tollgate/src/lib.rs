@@ -94,7 +94,9 @@ pub use deciding::{Deciding, Waiting};
 pub use error::CheckError;
 pub use in_flight::{Hold, InFlight};
 pub use limiter::Limiter;
-pub use memory::{Memory, MemoryError, MemoryOptions};
+pub use memory::{
+    Keeper, Memory, MemoryError, MemoryOptions, Restored, Saved, SnapshotError, SnapshotFault,
+};
 pub use plain::PlainMemory;
 pub use plan::Plan;
 pub use store::{Applied, Immediate, Store};

@@ -113,11 +113,13 @@ impl<S: Store> Limiter<S> {
         &'a self,
         plan: &'a Plan<'_>,
     ) -> Deciding<S, impl Question<Answer = Result<Verdict, CheckError>> + 'a> {
-        Deciding::new(move || async move {
-            let mut decisions: Decisions = SmallVec::new();
-            decisions.resize(plan.checks().len(), None);
-            let ruling = self.apply(plan.checks(), plan.is_independent(), &mut decisions).await?;
-            Ok(Verdict::resolve(plan, ruling == Ruling::Admitted, decisions))
+        Deciding::new(InPlace {
+            asked: plan,
+            wait: move |plan| self.ask_all(plan),
+            now: move |plan: &&Plan<'_>| match self.ask_all_at_once(plan) {
+                Some(verdict) => Ok(verdict),
+                None => now(self.ask_all(plan)),
+            },
         })
     }
 
@@ -310,11 +312,42 @@ impl<S: Store> Limiter<S> {
         Ok(decision.unwrap_or_else(|| unreachable!("a lone check is always asked")))
     }
 
+    async fn ask_all(&self, plan: &Plan<'_>) -> Result<Verdict, CheckError> {
+        let mut decisions: Decisions = SmallVec::new();
+        decisions.resize(plan.checks().len(), None);
+        let ruling = self.apply(plan.checks(), plan.is_independent(), &mut decisions).await?;
+        Ok(Verdict::resolve(plan, ruling == Ruling::Admitted, decisions))
+    }
+
+    /// The verdict, if the store has it without waiting.
+    #[inline]
+    fn ask_all_at_once(&self, plan: &Plan<'_>) -> Option<Verdict> {
+        let checks = plan.checks();
+        let simple = |check: &Check<'_>| {
+            validate(check).is_ok() && check.limit().calendar().is_none()
+        };
+        if checks.len() > Self::MAX_CHECKS || !checks.iter().all(simple) {
+            return None;
+        }
+        let mut decisions: Decisions = SmallVec::new();
+        decisions.resize(checks.len(), None);
+        let (checks, id) = (plan.checks(), fresh_id());
+        let set =
+            if plan.is_independent() { Set::independent(checks, id) } else { Set::all(checks, id) };
+        match self.store.apply_at_once(&set, &mut decisions)?.ruling {
+            ruling @ (Ruling::Admitted | Ruling::Refused) => {
+                Some(Verdict::resolve(plan, ruling == Ruling::Admitted, decisions))
+            }
+            // Nothing was charged; there is something to be said about it.
+            Ruling::Stale | Ruling::Contradictory => None,
+        }
+    }
+
     /// The answer, if the store has it without waiting.
     #[inline(always)]
     fn ask_at_once(&self, check: &Check<'_>) -> Option<Decision> {
         validate(check).ok()?;
-        let (_, decision) = self.store.apply_at_once(&Set::one(check, fresh_id()))?;
+        let (_, decision) = self.store.apply_one_at_once(&Set::one(check, fresh_id()))?;
         Some(decision)
     }
 

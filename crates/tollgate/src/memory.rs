@@ -21,6 +21,7 @@ mod page;
 mod records;
 mod siphash;
 mod slab;
+mod snapshot;
 mod sync;
 mod table;
 mod word;
@@ -31,6 +32,7 @@ use std::hint::black_box;
 use tollgate_core::{Check, Decision, Id, Set, Time, decide_alone};
 
 pub use self::options::{MemoryError, MemoryOptions};
+pub use self::snapshot::{Keeper, Restored, Saved, SnapshotError, SnapshotFault};
 
 use self::divide::Divided;
 use self::forget::Scales;
@@ -122,11 +124,14 @@ impl<C: Clock> Memory<C> {
     }
 
     fn decide(&self, set: &Set<'_>, decisions: &mut [Option<Decision>]) -> Applied {
-        if let Some((applied, decision)) = self.decide_alone(set) {
-            decisions[0] = Some(decision);
-            return applied;
-        }
-        self.decide_set(set, decisions)
+        let quickly = match set.checks() {
+            [_] => self.decide_alone(set).map(|(applied, decision)| {
+                decisions[0] = Some(decision);
+                applied
+            }),
+            _ => self.decide_together(set, decisions),
+        };
+        quickly.unwrap_or_else(|| self.decide_set(set, decisions))
     }
 
     /// Decides a take on one bucket that is there and fits its word: what nearly every request
@@ -192,7 +197,7 @@ impl<C: Clock> Memory<C> {
                         own[0] = Some(decision);
                         applied
                     }
-                    None => self.decide_set(set, own),
+                    None => self.decide(set, own),
                 });
             }
         }
@@ -304,8 +309,17 @@ impl<C: Clock> Store for Memory<C> {
     }
 
     #[inline(always)]
-    fn apply_at_once(&self, set: &Set<'_>) -> Option<(Applied, Decision)> {
+    fn apply_one_at_once(&self, set: &Set<'_>) -> Option<(Applied, Decision)> {
         self.decide_alone(set)
+    }
+
+    #[inline]
+    fn apply_at_once(
+        &self,
+        set: &Set<'_>,
+        decisions: &mut [Option<Decision>],
+    ) -> Option<Applied> {
+        Some(self.decide(set, decisions))
     }
 
     fn apply_many<'a>(

@@ -24,11 +24,20 @@ pub trait Store: Send + Sync + 'static {
         decisions: &'a mut [Option<Decision>],
     ) -> impl Future<Output = Result<Applied, CheckError>> + Send + 'a;
 
-    /// Decides a set of one check without waiting, where that is possible right now: as
-    /// [`apply`](Store::apply) would. `None` means that nothing was done, and `apply` has to be
-    /// asked.
+    /// Decides the set without waiting, as [`apply`](Store::apply) would, where that is possible
+    /// right now. `None` means that nothing was charged, and `apply` has to be asked.
     #[inline]
-    fn apply_at_once(&self, _set: &Set<'_>) -> Option<(Applied, Decision)> {
+    fn apply_at_once(
+        &self,
+        _set: &Set<'_>,
+        _decisions: &mut [Option<Decision>],
+    ) -> Option<Applied> {
+        None
+    }
+
+    /// The same for a set of one check, its decision handed back.
+    #[inline]
+    fn apply_one_at_once(&self, _set: &Set<'_>) -> Option<(Applied, Decision)> {
         None
     }
 

@@ -6,6 +6,7 @@
 mod it {
     mod allocations;
     mod conformance;
+    mod flood;
     mod forgetting;
     mod holding;
     mod limiter;

@@ -278,22 +278,55 @@ impl Bucket {
         scene: &Scene<'_>,
         take: &Take,
     ) -> Option<Alone> {
-        let used = Moment::lasting(full_at.since(scene.now));
+        let mut decision = None;
+        let admitted = self.judge_whole(full_at, scene.now, take, &mut decision)?;
+        let mut decision = decision?;
+        if !admitted {
+            return Some(Alone { ruling: Ruling::Refused, decision, full_at });
+        }
+        let full_at = self.charge_whole(full_at, scene, &mut decision);
+        Some(Alone { ruling: Ruling::Admitted, decision, full_at })
+    }
+
+    /// Whether a take is allowed; `None` where [`take_whole`](Self::take_whole) says so.
+    #[inline(always)]
+    pub(crate) fn judge_whole(
+        &self,
+        full_at: Time,
+        now: Time,
+        take: &Take,
+        decision: &mut Option<Decision>,
+    ) -> Option<bool> {
+        let used = Moment::lasting(full_at.since(now));
         if !self.is_whole() || used.micros >= self.horizon.micros {
             return None;
         }
-        let mut decision = None;
-        let level = self.judge_used::<false>(used, take, 0, &mut decision);
-        let mut decision = decision?;
-        let Some(level) = level else {
-            return Some(Alone { ruling: Ruling::Refused, decision, full_at });
-        };
+        Some(self.judge_used::<false>(used, take, 0, decision).is_some())
+    }
+
+    /// Charges what was judged just now; when the bucket will be full again.
+    #[inline(always)]
+    pub(crate) fn charge_whole(
+        &self,
+        full_at: Time,
+        scene: &Scene<'_>,
+        decision: &mut Decision,
+    ) -> Time {
         if decision.granted == 0 {
-            return Some(Alone { ruling: Ruling::Admitted, decision, full_at });
+            return full_at;
         }
         decision.receipt = Some(self.receipt::<false>(scene, decision.granted));
-        let full_at = Time::computed(scene.now.as_micros() + level.micros);
-        Some(Alone { ruling: Ruling::Admitted, decision, full_at })
+        // At a pace of whole microseconds the time until full stands in the decision.
+        Time::computed(scene.now.as_micros() + decision.reset_after.as_micros())
+    }
+
+    /// Tells, of a set that was refused, how a bucket that allowed stands without it.
+    #[inline(always)]
+    pub(crate) fn restate_whole(&self, full_at: Time, now: Time, decision: &mut Decision) {
+        if decision.is_allowed() {
+            let used = Moment::lasting(full_at.since(now));
+            decision.restate(self.standing::<false>(used).allowed(0, Span::ZERO));
+        }
     }
 
     /// Charges what was judged just now, alone on its cell.

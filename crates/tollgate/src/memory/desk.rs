@@ -1,7 +1,7 @@
 //! Deciding sets: all their counters at once.
 
 use smallvec::SmallVec;
-use tollgate_core::{Decision, Limit, Place, Set, State, Time, decide};
+use tollgate_core::{Decision, Limit, Place, Set, State, Time, decide, decide_together};
 
 use super::hash::{Fingerprint, HashKey};
 use super::records::Record;
@@ -14,6 +14,9 @@ use crate::store::Applied;
 
 /// How often a set is decided first and locked afterwards, before it is locked first.
 const SWAPS: usize = 4;
+
+/// As many checks as most requests owe.
+const FEW: usize = 4;
 
 /// The counters of a set, each once.
 struct Names {
@@ -70,6 +73,63 @@ enum Attempt {
 }
 
 impl<C: Clock> Memory<C> {
+    /// Decides a few takes on buckets that are there and fit their words, which is what most sets
+    /// are, as [`Swapping`] would. `None` if it is anything else, or if somebody was in the way.
+    #[inline]
+    pub(super) fn decide_together(
+        &self,
+        set: &Set<'_>,
+        decisions: &mut [Option<Decision>],
+    ) -> Option<Applied> {
+        let count = set.checks().len();
+        if count > FEW {
+            return None;
+        }
+        let mut cells = [None; FEW];
+        let mut times = [Time::EPOCH; FEW];
+        for (index, check) in set.checks().iter().enumerate() {
+            if !check.takes_from_bucket() {
+                return None;
+            }
+            let name = self.key.counter(check);
+            let found = self.table.find(name)?;
+            times[index] = found.word.full_at(self.epoch)?;
+            cells[index] = Some((name, index, found));
+        }
+        let now = self.clock.now();
+        let before = times;
+        let ruling = decide_together(set, now, &mut times[..count], &mut decisions[..count])?;
+        let cells = &mut cells[..count];
+        cells.sort_unstable_by_key(|cell| cell.map(|(name, ..)| name));
+        // One counter twice is more than this can tell.
+        if cells.windows(2).any(|pair| pair[0].map(|cell| cell.0) == pair[1].map(|cell| cell.0)) {
+            return None;
+        }
+        let all = || cells.iter().flatten();
+        if times == before {
+            let stands = all().all(|(_, _, found)| found.cell.word() == found.word);
+            return stands.then_some(Applied { ruling, now });
+        }
+        let mut after = [Word::EMPTY; FEW];
+        for (_, index, found) in all() {
+            after[*index] = if times[*index] == before[*index] {
+                found.word
+            } else {
+                found.word.with_full_at(times[*index], self.epoch)?
+            };
+        }
+        for (locked, (_, _, found)) in all().enumerate() {
+            if !found.cell.lock(found.word) {
+                all().take(locked).for_each(|(_, _, found)| found.cell.unlock(found.word));
+                return None;
+            }
+        }
+        for (_, index, found) in all() {
+            found.cell.unlock(after[*index]);
+        }
+        Some(Applied { ruling, now })
+    }
+
     /// Decides any set.
     #[inline(never)]
     pub(super) fn decide_set(&self, set: &Set<'_>, decisions: &mut [Option<Decision>]) -> Applied {
@@ -145,20 +205,21 @@ impl<'t> Claims<'t> {
         may_forget: bool,
     ) -> Result<Self, Attempt> {
         let mut claims = Self { claims: SmallVec::new() };
-        for (index, remembers) in newcomers {
+        let newcomers: SmallVec<[(usize, bool); 4]> = newcomers.collect();
+        for &(index, _) in newcomers.iter().filter(|(_, remembers)| *remembers) {
             let name = names.names[index];
-            if !remembers {
-                // Nothing to write, but what was answered must be true.
-                if store.table.door(name).find().is_some() {
-                    return Err(Attempt::Again);
-                }
-                continue;
-            }
             let mark = Mark::of(names.limit(set, index));
             match store.claim(name, mark, now, may_forget) {
                 Ok(claimed) => claims.claims.push((index, claimed)),
                 Err(Obstacle::Raced) => return Err(Attempt::Again),
                 Err(Obstacle::Full { page }) => return Err(Attempt::Full { page, name, now }),
+            }
+        }
+        // Nothing to write for the others, but what was answered must be true: of all at once,
+        // so they are looked for last, when whoever would write them can see what is claimed.
+        for &(index, _) in newcomers.iter().filter(|(_, remembers)| !*remembers) {
+            if store.table.door(names.names[index]).find().is_some() {
+                return Err(Attempt::Again);
             }
         }
         Ok(claims)

@@ -82,10 +82,15 @@ impl MemoryOptions {
 
     /// An empty store under another clock.
     pub fn build_with<C: Clock>(self, clock: C) -> Result<Memory<C>, MemoryError> {
+        Ok(self.checked()?.build_keyed(clock, HashKey::random()))
+    }
+
+    /// These options, if a store can be made of them.
+    pub(super) fn checked(self) -> Result<Self, MemoryError> {
         if self.max_bytes < Self::MIN_BYTES {
             return Err(MemoryError::TooSmall { bytes: self.max_bytes });
         }
-        Ok(self.build_keyed(clock, HashKey::random()))
+        Ok(self)
     }
 
     pub(super) fn build_keyed<C: Clock>(self, clock: C, key: HashKey) -> Memory<C> {

@@ -191,7 +191,7 @@ impl Table {
     }
 
     /// The cells a fingerprint may be in, in their order.
-    fn cells_of(&self, page: usize, name: Fingerprint) -> impl Iterator<Item = &Cell> {
+    fn cells_of(&self, page: usize, name: Fingerprint) -> impl Iterator<Item = &Cell> + Clone {
         lines_of(name).into_iter().flat_map(move |line| self.line(page, line).cells())
     }
 }
@@ -207,7 +207,7 @@ pub(super) struct Doorway<'t> {
 }
 
 impl<'t> Doorway<'t> {
-    fn cells(&self, name: Fingerprint) -> impl Iterator<Item = &'t Cell> + use<'t> {
+    fn cells(&self, name: Fingerprint) -> impl Iterator<Item = &'t Cell> + Clone + use<'t> {
         self.table.cells_of(self.number, name)
     }
 
@@ -245,7 +245,8 @@ impl<'t> Doorway<'t> {
         newcomer: Mark,
         scales: &Scales<'_>,
     ) -> Option<Claimed<'t>> {
-        let flood = self.page.vote(newcomer);
+        // Whose newcomers are most of late; before that is known, whose counters are most here.
+        let flood = self.page.vote(newcomer).or_else(|| majority(self.cells(self.name)));
         let weighed = self.cells(self.name).filter_map(|cell| {
             let word = cell.word();
             let others = flood.is_none_or(|flood| word.mark() != flood);
@@ -312,4 +313,16 @@ impl<'t> Doorway<'t> {
         self.page.set_crowded();
         None
     }
+}
+
+/// The mark that more than half of the cells bear, if there is one.
+fn majority<'t>(cells: impl Iterator<Item = &'t Cell> + Clone) -> Option<Mark> {
+    let marks = cells.map(|cell| cell.word().mark());
+    let (mark, _) = marks.clone().fold((None, 0), |(most, count), mark| match count {
+        0 => (Some(mark), 1),
+        _ if most == Some(mark) => (most, count + 1),
+        _ => (most, count - 1),
+    });
+    let count = marks.clone().filter(|other| Some(*other) == mark).count();
+    mark.filter(|_| count * 2 > marks.count())
 }

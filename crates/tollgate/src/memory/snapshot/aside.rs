@@ -1,0 +1,78 @@
+//! A file that is written aside and put in place when it is complete.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How many saves this process has begun.
+static BEGUN: AtomicU64 = AtomicU64::new(0);
+
+#[derive(Debug)]
+pub(super) struct Aside<'a> {
+    file: File,
+    /// Where it is; `None` when it is in its place.
+    aside: Option<PathBuf>,
+    place: &'a Path,
+}
+
+impl<'a> Aside<'a> {
+    /// Creates an empty file beside `place`, which only its owner may read.
+    pub(super) fn create(place: &'a Path) -> io::Result<Self> {
+        let Some(name) = place.file_name() else {
+            return Err(io::Error::new(ErrorKind::InvalidInput, "the path names no file"));
+        };
+        loop {
+            let mut aside = name.to_owned();
+            let begun = BEGUN.fetch_add(1, Ordering::Relaxed);
+            aside.push(format!(".{}-{begun}.new", process::id()));
+            let aside = place.with_file_name(aside);
+            match open(&aside) {
+                // Left behind by a process that was killed and had our number, or not ours.
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                opened => return Ok(Self { file: opened?, aside: Some(aside), place }),
+            }
+        }
+    }
+
+    pub(super) fn file(&mut self) -> &mut File {
+        &mut self.file
+    }
+
+    /// Replaces what is in the file's place.
+    pub(super) fn put_in_place(mut self) -> io::Result<()> {
+        self.file.sync_all()?;
+        if let Some(aside) = &self.aside {
+            fs::rename(aside, self.place)?;
+            self.aside = None;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Aside<'_> {
+    fn drop(&mut self) {
+        if let Some(aside) = &self.aside {
+            // Whatever went wrong before is what is reported.
+            let _ = fs::remove_file(aside);
+        }
+    }
+}
+
+fn open(path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}
+
+/// Sees to it that a file which was put in place is there after a loss of power.
+pub(super) fn make_last(path: &Path) -> io::Result<()> {
+    if cfg!(unix) {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
+        File::open(folder.unwrap_or(Path::new(".")))?.sync_all()?;
+    }
+    Ok(())
+}
