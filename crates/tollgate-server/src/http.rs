@@ -24,8 +24,9 @@ use tracing::error;
 pub(crate) use self::route::Route;
 
 use self::problem::Problem;
-use crate::counted::Counted;
+use crate::measured::Measured;
 use crate::metrics::{self, Metrics};
+use crate::snapshots::Snapshots;
 
 const TEXT: &str = "text/plain; charset=utf-8";
 
@@ -39,9 +40,13 @@ pub(crate) struct Http<S> {
     metrics: Metrics,
 }
 
-impl<S: Counted> Http<S> {
+impl<S: Measured> Http<S> {
     pub(crate) fn new(limiter: Limiter<S>) -> Self {
         Self { limiter, metrics: Metrics::new() }
+    }
+
+    pub(crate) fn show(&mut self, snapshots: &Snapshots) {
+        self.metrics.show(snapshots);
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {
@@ -69,7 +74,7 @@ impl<S: Counted> Http<S> {
         match route {
             Route::Index => Ok(plain(TEXT, index::text(request.headers()))),
             Route::Health => Ok(plain(TEXT, "ok\n")),
-            Route::Metrics => match self.metrics.encode(self.limiter.store().counters()) {
+            Route::Metrics => match self.metrics.encode(self.limiter.store().size()) {
                 Ok(text) => Ok(plain(metrics::CONTENT_TYPE, text)),
                 Err(_) => Err(Problem::internal("cannot write the metrics as text")),
             },

@@ -26,10 +26,12 @@
 #![forbid(unsafe_code)]
 
 mod algorithm;
-mod counted;
 mod http;
+mod measured;
 mod metrics;
 mod server;
+mod snapshots;
 
-pub use counted::Counted;
+pub use measured::{Measured, Size};
 pub use server::{Drained, Server};
+pub use snapshots::Snapshots;

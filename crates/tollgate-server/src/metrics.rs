@@ -5,6 +5,7 @@
 
 use std::array;
 use std::fmt;
+use std::sync::atomic::Ordering::Relaxed;
 
 use hyper::StatusCode;
 use prometheus_client::encoding::text;
@@ -17,6 +18,8 @@ use tollgate::Verdict;
 
 use crate::algorithm::Algorithm;
 use crate::http::Route;
+use crate::measured::Size;
+use crate::snapshots::Snapshots;
 
 /// The content type of [`Metrics::encode`].
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -35,7 +38,16 @@ pub(crate) struct Metrics {
     /// By path and class of status; the last path is "other".
     requests: [[Counter; CLASSES.len()]; PATHS],
     connections: Gauge,
+    size: SizeMetrics,
+}
+
+/// How large the store was when it was last asked.
+#[derive(Debug, Default)]
+struct SizeMetrics {
     counters: Gauge,
+    bytes: Gauge,
+    max_bytes: Gauge,
+    forgotten: Counter,
 }
 
 impl Metrics {
@@ -55,7 +67,7 @@ impl Metrics {
             let path = Route::ALL.get(path).map_or("other", |route| route.path());
             CLASSES.map(|class| requests.get_or_create_owned(&[("path", path), ("status", class)]))
         });
-        let (connections, counters) = (Gauge::default(), Gauge::default());
+        let (connections, size) = (Gauge::default(), SizeMetrics::default());
 
         let mut registry = Registry::with_prefix("tollgate");
         registry.register(
@@ -66,12 +78,13 @@ impl Metrics {
         registry.register("decisions", "Decisions by rule, algorithm and outcome", decisions);
         registry.register("http_requests", "HTTP requests answered", requests);
         registry.register("http_connections", "HTTP connections open now", connections.clone());
-        registry.register(
-            "store_counters",
-            "Counters kept in the store, recovered ones included until they are swept",
-            counters.clone(),
-        );
-        Self { registry, throttled, requests: by_path, connections, counters }
+        size.register(&mut registry);
+        Self { registry, throttled, requests: by_path, connections, size }
+    }
+
+    /// Shows what is told of snapshots, too.
+    pub(crate) fn show(&mut self, snapshots: &Snapshots) {
+        snapshots.register(&mut self.registry);
     }
 
     /// Counts a decision for a quota that came with its request.
@@ -97,12 +110,44 @@ impl Metrics {
         Connected { connections: self.connections.clone() }
     }
 
-    /// Everything counted, as `OpenMetrics` text; `counters` is the size of the store now.
-    pub(crate) fn encode(&self, counters: usize) -> Result<String, fmt::Error> {
-        self.counters.set(i64::try_from(counters).unwrap_or(i64::MAX));
+    /// Everything counted, as `OpenMetrics` text; `size` is the size of the store now.
+    pub(crate) fn encode(&self, size: Size) -> Result<String, fmt::Error> {
+        self.size.set(size);
         let mut out = String::with_capacity(8 * 1_024);
         text::encode(&mut out, &self.registry)?;
         Ok(out)
+    }
+}
+
+impl SizeMetrics {
+    fn register(&self, registry: &mut Registry) {
+        registry.register(
+            "store_counters",
+            "Counters kept in the store, recovered ones included until their place is needed",
+            self.counters.clone(),
+        );
+        registry.register("store_bytes", "Bytes that counters take up", self.bytes.clone());
+        registry.register(
+            "store_max_bytes",
+            "The most bytes that counters may take up",
+            self.max_bytes.clone(),
+        );
+        registry.register(
+            "store_forgotten",
+            "Counters forgotten for want of memory while they still mattered",
+            self.forgotten.clone(),
+        );
+    }
+
+    fn set(&self, size: Size) {
+        let Size { counters, bytes, max_bytes, forgotten } = size;
+        for (gauge, value) in
+            [(&self.counters, counters), (&self.bytes, bytes), (&self.max_bytes, max_bytes)]
+        {
+            gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
+        }
+        // Two scrapes at once may have asked in another order; a counter never goes back.
+        self.forgotten.inner().fetch_max(forgotten, Relaxed);
     }
 }
 

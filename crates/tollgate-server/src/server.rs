@@ -15,8 +15,9 @@ use tollgate::Limiter;
 use tracing::{debug, info, warn};
 
 use self::connections::Connections;
-use crate::counted::Counted;
 use crate::http::Http;
+use crate::measured::Measured;
+use crate::snapshots::Snapshots;
 
 /// How long to leave a listener alone that cannot accept, for instance because no file
 /// descriptors are left: trying at once would spin.
@@ -25,7 +26,7 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// A limiter behind an HTTP listener.
 #[derive(Debug)]
 pub struct Server<S> {
-    http: Arc<Http<S>>,
+    http: Http<S>,
     shutdown_timeout: Duration,
 }
 
@@ -41,14 +42,13 @@ pub enum Drained {
     },
 }
 
-impl<S: Counted> Server<S> {
+impl<S: Measured> Server<S> {
     /// How long requests in flight may take at shutdown, unless said otherwise.
     pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
     /// A server that asks this limiter.
     pub fn new(limiter: Limiter<S>) -> Self {
-        let http = Arc::new(Http::new(limiter));
-        Self { http, shutdown_timeout: Self::SHUTDOWN_TIMEOUT }
+        Self { http: Http::new(limiter), shutdown_timeout: Self::SHUTDOWN_TIMEOUT }
     }
 
     /// The same server with another limit to how long a shutdown may take.
@@ -57,13 +57,20 @@ impl<S: Counted> Server<S> {
         Self { shutdown_timeout, ..self }
     }
 
+    /// The same server, which shows in its metrics what is told of snapshots.
+    #[must_use]
+    pub fn snapshots(mut self, snapshots: &Snapshots) -> Self {
+        self.http.show(snapshots);
+        self
+    }
+
     /// Serves until `shutdown` is ready, then finishes what is in flight.
     ///
     /// Has to run inside a tokio runtime with I/O and time.
     pub async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) -> Drained {
         let address = listener.local_addr().map(tracing::field::display).ok();
         info!(address, "listening for http");
-        let mut connections = Connections::new(self.http);
+        let mut connections = Connections::new(Arc::new(self.http));
         let mut shutdown = pin!(shutdown);
         loop {
             let accepted = select! {

@@ -30,33 +30,6 @@ pub trait Question {
     }
 }
 
-/// A question that is asked where it is when the answer comes at once: moving a check into a
-/// future costs about as much as deciding it.
-pub(crate) struct InPlace<T, W, N> {
-    pub(crate) asked: T,
-    pub(crate) wait: W,
-    pub(crate) now: N,
-}
-
-impl<T, W, N, F> Question for InPlace<T, W, N>
-where
-    W: FnOnce(T) -> F,
-    N: FnOnce(&T) -> F::Output,
-    F: Future + Send,
-{
-    type Answer = F::Output;
-    type Asking = F;
-
-    fn ask(self) -> F {
-        (self.wait)(self.asked)
-    }
-
-    #[inline(always)]
-    fn ask_now(self) -> F::Output {
-        (self.now)(&self.asked)
-    }
-}
-
 /// The output of a future that waits for nothing.
 #[inline(never)]
 pub(crate) fn now<F: Future>(future: F) -> F::Output {

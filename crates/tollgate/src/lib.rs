@@ -84,6 +84,7 @@ mod limiter;
 mod memory;
 mod plain;
 mod plan;
+mod question;
 mod store;
 mod verdict;
 mod waiting;

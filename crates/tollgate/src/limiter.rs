@@ -11,13 +11,14 @@ use tollgate_core::{Ask, Check, Cost, Decision, Id, Limit, Period, Receipt, Ruli
 
 use crate::calendar::period_at;
 use crate::clock::Clock;
-use crate::deciding::{Deciding, InPlace, Question, Waiting, now};
+use crate::deciding::{Deciding, Question, Waiting};
+use crate::question::{Lone, Whole};
 use crate::error::CheckError;
 use crate::in_flight::{Hold, InFlight};
 use crate::memory::Memory;
 use crate::plan::Plan;
-use crate::store::{Applied, Store};
-use crate::verdict::{Decisions, Verdict};
+use crate::store::Store;
+use crate::verdict::Verdict;
 use crate::waiting::wait_for_turn;
 
 /// Decides, for every request of every caller: now, later, or not.
@@ -77,14 +78,9 @@ impl<S: Store> Limiter<S> {
         &'a self,
         check: Check<'a>,
     ) -> Deciding<S, impl Question<Answer = Result<Decision, CheckError>> + 'a> {
-        Deciding::new(InPlace {
-            asked: check,
-            wait: move |check| async move { self.ask(&check).await },
-            now: move |check: &Check<'_>| match self.ask_at_once(check) {
-                Some(decision) => Ok(decision),
-                None => now(self.ask(check)),
-            },
-        })
+        Deciding::new(Lone { limiter: self, check, wait: |limiter: &'a Self, check| async move {
+            limiter.ask(&check).await
+        } })
     }
 
     /// Asks everything a request owes, in one step: all of it is charged, or nothing is.
@@ -113,14 +109,7 @@ impl<S: Store> Limiter<S> {
         &'a self,
         plan: &'a Plan<'_>,
     ) -> Deciding<S, impl Question<Answer = Result<Verdict, CheckError>> + 'a> {
-        Deciding::new(InPlace {
-            asked: plan,
-            wait: move |plan| self.ask_all(plan),
-            now: move |plan: &&Plan<'_>| match self.ask_all_at_once(plan) {
-                Some(verdict) => Ok(verdict),
-                None => now(self.ask_all(plan)),
-            },
-        })
+        Deciding::new(Whole { limiter: self, plan, wait: Self::ask_all })
     }
 
     /// Asks many unrelated checks at once; each is decided alone.
@@ -142,24 +131,14 @@ impl<S: Store> Limiter<S> {
         Deciding::new(move || async move {
             // All keys are looked at first: either every check is asked or none is.
             checks.iter().try_for_each(validate)?;
-            let mut decisions = vec![None; checks.len()];
-            let mut applied = Vec::with_capacity(checks.len());
-            let calendar = checks.iter().any(|check| check.limit().calendar().is_some());
-            if calendar {
-                let now = self.store.clock().now();
-                let within: Vec<Check<'_>> =
-                    checks.iter().map(|check| in_period(*check, now)).collect();
-                self.apply_each(&within, &mut decisions, &mut applied).await?;
-            } else {
-                self.apply_each(checks, &mut decisions, &mut applied).await?;
-            }
             let mut answers = Vec::with_capacity(checks.len());
-            for ((check, decision), applied) in checks.iter().zip(decisions).zip(applied) {
-                answers.push(match decision {
-                    Some(decision) if applied.ruling != Ruling::Stale => decision,
-                    // Its calendar window ended meanwhile.
-                    _ => self.ask(check).await?,
-                });
+            for checks in checks.chunks(ASKED_TOGETHER) {
+                let sets: SmallVec<[Set<'_>; ASKED_TOGETHER]> =
+                    checks.iter().map(|check| Set::one(check, fresh_id())).collect();
+                let done = self.store.apply_each_at_once(&sets, &mut answers);
+                if done < checks.len() {
+                    self.ask_each(&checks[done..], &mut answers).await?;
+                }
             }
             Ok(answers)
         })
@@ -312,16 +291,16 @@ impl<S: Store> Limiter<S> {
         Ok(decision.unwrap_or_else(|| unreachable!("a lone check is always asked")))
     }
 
-    async fn ask_all(&self, plan: &Plan<'_>) -> Result<Verdict, CheckError> {
-        let mut decisions: Decisions = SmallVec::new();
-        decisions.resize(plan.checks().len(), None);
-        let ruling = self.apply(plan.checks(), plan.is_independent(), &mut decisions).await?;
-        Ok(Verdict::resolve(plan, ruling == Ruling::Admitted, decisions))
+    pub(crate) async fn ask_all(&self, plan: &Plan<'_>) -> Result<Verdict, CheckError> {
+        let mut verdict = Verdict::unresolved(plan.checks().len());
+        let ruling = self.apply(plan.checks(), plan.is_independent(), verdict.places()).await?;
+        verdict.resolve(plan, ruling == Ruling::Admitted);
+        Ok(verdict)
     }
 
     /// The verdict, if the store has it without waiting.
-    #[inline]
-    fn ask_all_at_once(&self, plan: &Plan<'_>) -> Option<Verdict> {
+    #[inline(always)]
+    pub(crate) fn ask_all_at_once(&self, plan: &Plan<'_>) -> Option<Verdict> {
         let checks = plan.checks();
         let simple = |check: &Check<'_>| {
             validate(check).is_ok() && check.limit().calendar().is_none()
@@ -329,14 +308,14 @@ impl<S: Store> Limiter<S> {
         if checks.len() > Self::MAX_CHECKS || !checks.iter().all(simple) {
             return None;
         }
-        let mut decisions: Decisions = SmallVec::new();
-        decisions.resize(checks.len(), None);
+        let mut verdict = Verdict::unresolved(checks.len());
         let (checks, id) = (plan.checks(), fresh_id());
         let set =
             if plan.is_independent() { Set::independent(checks, id) } else { Set::all(checks, id) };
-        match self.store.apply_at_once(&set, &mut decisions)?.ruling {
+        match self.store.apply_at_once(&set, verdict.places())?.ruling {
             ruling @ (Ruling::Admitted | Ruling::Refused) => {
-                Some(Verdict::resolve(plan, ruling == Ruling::Admitted, decisions))
+                verdict.resolve(plan, ruling == Ruling::Admitted);
+                Some(verdict)
             }
             // Nothing was charged; there is something to be said about it.
             Ruling::Stale | Ruling::Contradictory => None,
@@ -345,22 +324,33 @@ impl<S: Store> Limiter<S> {
 
     /// The answer, if the store has it without waiting.
     #[inline(always)]
-    fn ask_at_once(&self, check: &Check<'_>) -> Option<Decision> {
+    pub(crate) fn ask_at_once(&self, check: &Check<'_>) -> Option<Decision> {
         validate(check).ok()?;
         let (_, decision) = self.store.apply_one_at_once(&Set::one(check, fresh_id()))?;
         Some(decision)
     }
 
     /// Asks checks that have nothing to do with each other.
-    async fn apply_each(
+    async fn ask_each(
         &self,
         checks: &[Check<'_>],
-        decisions: &mut [Option<Decision>],
-        applied: &mut Vec<Applied>,
+        answers: &mut Vec<Decision>,
     ) -> Result<(), CheckError> {
-        let sets: SmallVec<[Set<'_>; 16]> =
-            checks.iter().map(|check| Set::one(check, fresh_id())).collect();
-        self.store.apply_many(&sets, decisions, applied).await
+        let calendar = checks.iter().any(|check| check.limit().calendar().is_some());
+        let now = if calendar { self.store.clock().now() } else { Time::EPOCH };
+        let within: Vec<Check<'_>> = checks.iter().map(|check| in_period(*check, now)).collect();
+        let sets: Vec<Set<'_>> = within.iter().map(|check| Set::one(check, fresh_id())).collect();
+        let mut decisions = vec![None; checks.len()];
+        let mut applied = Vec::with_capacity(checks.len());
+        self.store.apply_many(&sets, &mut decisions, &mut applied).await?;
+        for ((check, decision), applied) in checks.iter().zip(decisions).zip(applied) {
+            answers.push(match decision {
+                Some(decision) if applied.ruling != Ruling::Stale => decision,
+                // Its calendar window ended meanwhile.
+                _ => self.ask(check).await?,
+            });
+        }
+        Ok(())
     }
 
     /// Asks for several checks in one step.
@@ -396,6 +386,8 @@ impl<S: Store> Limiter<S> {
     }
 }
 
+/// How many checks are handed to a store at a time.
+const ASKED_TOGETHER: usize = 16;
 /// How often a calendar window is worked out anew when the store's time lies outside it.
 const CALENDAR_TRIES: usize = 4;
 

@@ -7,12 +7,14 @@
 //! decide, then lock the words in the order of their fingerprints and write. What does not fit a
 //! word is in a [record](records) that the word points to.
 //!
-//! The [table](table) grows a [page](page) of 64 KiB at a time, by [dividing](divide) one that is
+//! The [table](table) grows a [page](page) of 128 KiB at a time, by [dividing](divide) one that is
 //! full. When it may grow no further, counters that matter least are [forgotten](forget).
 
 mod desk;
 mod directory;
 mod divide;
+#[cfg(all(test, shuttle))]
+mod explored;
 mod forget;
 mod hash;
 mod machine;
@@ -27,9 +29,8 @@ mod table;
 mod word;
 
 use std::future::{Future, ready};
-use std::hint::black_box;
 
-use tollgate_core::{Check, Decision, Id, Set, Time, decide_alone};
+use tollgate_core::{Check, Decision, Id, Ruling, Set, Time, decide_alone};
 
 pub use self::options::{MemoryError, MemoryOptions};
 pub use self::snapshot::{Keeper, Restored, Saved, SnapshotError, SnapshotFault};
@@ -175,32 +176,42 @@ impl<C: Clock> Memory<C> {
     ) {
         for sets in sets.chunks(FETCHED_TOGETHER) {
             let mut names = [None; FETCHED_TOGETHER];
-            let mut touched = 0;
             for (set, name) in sets.iter().zip(&mut names) {
-                *name = self.lone_name(set);
-                match name {
-                    Some(name) => touched ^= self.table.touch(*name),
-                    None => {
-                        let names = set.checks().iter().map(|check| self.key.counter(check));
-                        touched ^= names.fold(0, |touched, name| touched ^ self.table.touch(name));
-                    }
-                }
+                *name = set.checks().first().map(|check| self.key.counter(check));
             }
-            // Only so that it is not left out because nobody needs it.
-            black_box(touched);
-            for (set, name) in sets.iter().zip(names) {
+            self.table.fetch(&names);
+            for set in sets {
                 let (own, rest) = decisions.split_at_mut(set.checks().len());
                 decisions = rest;
-                let alone = name.and_then(|name| self.decide_named(set, name));
-                applied.push(match alone {
-                    Some((applied, decision)) => {
-                        own[0] = Some(decision);
-                        applied
-                    }
-                    None => self.decide(set, own),
-                });
+                applied.push(self.decide(set, own));
             }
         }
+    }
+
+    /// The same for sets of one check each; how many could be decided.
+    fn decide_each_alone(&self, sets: &[Set<'_>], decisions: &mut Vec<Decision>) -> usize {
+        let before = decisions.len();
+        for sets in sets.chunks(FETCHED_TOGETHER) {
+            let mut names = [None; FETCHED_TOGETHER];
+            for (set, name) in sets.iter().zip(&mut names) {
+                *name = self.lone_name(set);
+            }
+            self.table.fetch(&names);
+            for (set, name) in sets.iter().zip(names) {
+                if let Some((_, decision)) = name.and_then(|name| self.decide_named(set, name)) {
+                    decisions.push(decision);
+                    continue;
+                }
+                let mut own = [None];
+                match (self.decide(set, &mut own).ruling, own) {
+                    (Ruling::Admitted | Ruling::Refused, [Some(decision)]) => {
+                        decisions.push(decision);
+                    }
+                    _ => return decisions.len() - before,
+                }
+            }
+        }
+        decisions.len() - before
     }
 
     fn scales(&self, now: Time) -> Scales<'_> {
@@ -217,7 +228,7 @@ impl<C: Clock> Memory<C> {
         may_forget: bool,
     ) -> Result<Claimed<'_>, Obstacle> {
         let scales = self.scales(now);
-        let door = self.table.door(name);
+        let door = self.table.door_or_way_out(name).ok_or(Obstacle::Raced)?;
         if door.find().is_some() {
             return Err(Obstacle::Raced);
         }
@@ -320,6 +331,10 @@ impl<C: Clock> Store for Memory<C> {
         decisions: &mut [Option<Decision>],
     ) -> Option<Applied> {
         Some(self.decide(set, decisions))
+    }
+
+    fn apply_each_at_once(&self, sets: &[Set<'_>], decisions: &mut Vec<Decision>) -> usize {
+        self.decide_each_alone(sets, decisions)
     }
 
     fn apply_many<'a>(

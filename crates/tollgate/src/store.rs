@@ -41,6 +41,13 @@ pub trait Store: Send + Sync + 'static {
         None
     }
 
+    /// The same for many sets of one check each, whose decisions are added to `decisions`; how
+    /// many were decided. The others, if any, have to be asked for one by one.
+    #[inline]
+    fn apply_each_at_once(&self, _sets: &[Set<'_>], _decisions: &mut Vec<Decision>) -> usize {
+        0
+    }
+
     /// Decides many sets, each by itself, in their order: what has arrived together.
     ///
     /// `decisions` has one place for each check of all sets, in a row; `applied` gets what was

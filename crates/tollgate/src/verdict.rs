@@ -8,7 +8,7 @@ use tollgate_core::{Check, Decision, Gate, Refusal, Span};
 use crate::plan::Plan;
 
 /// One answer per check of a plan.
-pub(crate) type Decisions = SmallVec<[Option<Decision>; 4]>;
+type Decisions = SmallVec<[Option<Decision>; 4]>;
 
 /// A request's answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,18 +30,32 @@ pub struct Strictest<'a> {
 }
 
 impl Verdict {
-    pub(crate) fn resolve(plan: &Plan<'_>, allowed: bool, decisions: Decisions) -> Self {
-        let strictest =
-            if allowed { tightest(plan, &decisions) } else { blocker(plan, &decisions) };
-        let retry_after = strictest
-            .filter(|_| !allowed)
-            .and_then(|index| decisions[index].as_ref()?.retry_after());
-        let delay = enforced(plan, &decisions)
-            .filter(|_| allowed)
-            .map(|(_, decision)| decision.delay())
-            .max()
-            .unwrap_or_default();
-        Self { allowed, decisions, strictest, retry_after, delay }
+    /// A verdict with places for so many decisions, which are to be [resolved](Self::resolve).
+    #[inline]
+    pub(crate) fn unresolved(checks: usize) -> Self {
+        let mut decisions = Decisions::new();
+        decisions.resize(checks, None);
+        Self { allowed: false, decisions, strictest: None, retry_after: None, delay: Span::ZERO }
+    }
+
+    /// Where the decisions belong.
+    pub(crate) fn places(&mut self) -> &mut [Option<Decision>] {
+        &mut self.decisions
+    }
+
+    /// Folds the decisions. In place: a verdict is too large to be handed about.
+    pub(crate) fn resolve(&mut self, plan: &Plan<'_>, allowed: bool) {
+        let decisions = &self.decisions;
+        self.allowed = allowed;
+        if allowed {
+            self.strictest = tightest(plan, decisions);
+            let delays = enforced(plan, decisions).map(|(_, decision)| decision.delay());
+            self.delay = delays.max().unwrap_or_default();
+        } else {
+            self.strictest = blocker(plan, decisions);
+            self.retry_after =
+                self.strictest.and_then(|index| decisions[index].as_ref()?.retry_after());
+        }
     }
 
     /// Whether the request may go ahead.
@@ -75,7 +89,7 @@ impl Verdict {
 
 fn enforced<'a>(
     plan: &'a Plan<'_>,
-    decisions: &'a Decisions,
+    decisions: &'a [Option<Decision>],
 ) -> impl Iterator<Item = (usize, &'a Decision)> {
     let gates = plan.checks().iter().map(Check::gate);
     gates
@@ -87,7 +101,7 @@ fn enforced<'a>(
 
 /// Of the requirements that refused, the one that stands in the way longest; of its
 /// alternatives, the one that opens first.
-fn blocker(plan: &Plan<'_>, decisions: &Decisions) -> Option<usize> {
+fn blocker(plan: &Plan<'_>, decisions: &[Option<Decision>]) -> Option<usize> {
     let mut blockers: SmallVec<[(usize, Refusal); 4]> = SmallVec::new();
     let mut term_admits = false;
     let mut in_term = false;
@@ -136,7 +150,7 @@ fn obstinacy(refusal: Refusal) -> (u8, Span) {
 }
 
 /// The allowed decision with the smallest share left.
-fn tightest(plan: &Plan<'_>, decisions: &Decisions) -> Option<usize> {
+fn tightest(plan: &Plan<'_>, decisions: &[Option<Decision>]) -> Option<usize> {
     let allowed = enforced(plan, decisions).filter(|(_, decision)| decision.is_allowed());
     let tightest = allowed.min_by(|(_, a), (_, b)| by_share_left(a, b));
     let any = || decisions.iter().position(Option::is_some);

@@ -10,6 +10,7 @@ mod it {
     mod forgetting;
     mod holding;
     mod limiter;
+    mod snapshot;
     mod verdicts;
     mod waiting;
 }

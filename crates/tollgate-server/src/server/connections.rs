@@ -16,8 +16,8 @@ use tokio_io_timeout::TimeoutStream;
 use tracing::{debug, error};
 
 use super::Drained;
-use crate::counted::Counted;
 use crate::http::Http;
+use crate::measured::Measured;
 
 /// How long the head of a request may take to arrive, and how long an idle connection is kept.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
@@ -36,7 +36,7 @@ pub(super) struct Connections<S> {
     graceful: GracefulShutdown,
 }
 
-impl<S: Counted> Connections<S> {
+impl<S: Measured> Connections<S> {
     pub(super) fn new(http: Arc<Http<S>>) -> Self {
         let mut builder = http1::Builder::new();
         builder

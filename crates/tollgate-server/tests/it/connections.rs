@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tollgate::{Applied, Check, CheckError, Decision, Limiter, ManualClock, Set, Store};
-use tollgate_server::{Counted, Server};
+use tollgate_server::{Measured, Server, Size};
 
 use super::client::posted;
 use super::gate::Gate;
@@ -194,9 +194,9 @@ impl Store for Broken {
     fn apply_detached(&self, _: Check<'_>) {}
 }
 
-impl Counted for Broken {
-    fn counters(&self) -> usize {
-        0
+impl Measured for Broken {
+    fn size(&self) -> Size {
+        Size::default()
     }
 }
 

@@ -6,7 +6,7 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tollgate::{Limiter, ManualClock, Memory};
-use tollgate_server::{Counted, Drained, Server};
+use tollgate_server::{Drained, Measured, Server};
 
 use super::client::Client;
 
@@ -24,7 +24,7 @@ impl Gate {
         Self::open_with(Server::new(Limiter::new(Memory::with_clock(clock.clone()))), clock).await
     }
 
-    pub(crate) async fn open_with<S: Counted>(server: Server<S>, clock: ManualClock) -> Self {
+    pub(crate) async fn open_with<S: Measured>(server: Server<S>, clock: ManualClock) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();

@@ -1,10 +1,17 @@
 //! What a scrape shows.
 
+use std::fs;
+
+use tollgate::{Limiter, ManualClock, Memory, MemoryOptions};
+use tollgate_server::{Server, Snapshots};
+
 use super::gate::Gate;
 
 #[tokio::test]
 async fn a_scrape_shows_what_was_decided_answered_and_kept() {
-    let gate = Gate::open().await;
+    let clock = ManualClock::default();
+    let store = MemoryOptions::new().max_bytes(1 << 20).build_with(clock.clone()).unwrap();
+    let gate = Gate::open_with(Server::new(Limiter::new(store)), clock).await;
     let mut client = gate.client().await;
     for _ in 0..3 {
         client.throttle(r#"{"key":"secret-key","quota":"2/min"}"#).await;
@@ -40,6 +47,8 @@ async fn a_scrape_shows_what_was_decided_answered_and_kept() {
         (answered("other", "4xx"), 1),
         ("http_connections".to_owned(), 1),
         ("store_counters".to_owned(), 2),
+        ("store_max_bytes".to_owned(), 1 << 20),
+        ("store_forgotten_total".to_owned(), 0),
         (format!("build_info{{version=\"{}\"}}", env!("CARGO_PKG_VERSION")), 1),
     ] {
         let line = format!("tollgate_{series} {value}");
@@ -48,10 +57,39 @@ async fn a_scrape_shows_what_was_decided_answered_and_kept() {
     for metric in ["decisions", "http_requests", "http_connections", "build", "store_counters"] {
         assert!(scrape.text().contains(&format!("# HELP tollgate_{metric} ")), "{metric}");
     }
+    let bytes = scrape.text().lines().find_map(|line| line.strip_prefix("tollgate_store_bytes "));
+    assert!((1..=1 << 20).contains(&bytes.unwrap().parse::<u64>().unwrap()));
+    assert!(!scrape.text().contains("snapshot"), "none is taken");
     assert!(scrape.text().ends_with("# EOF\n"));
     assert!(!scrape.text().contains("secret-key"));
     client.get("/metrics").await;
     let again = client.get("/metrics").await;
     let series = |text: &str| text.lines().count();
     assert_eq!(series(again.text()), series(scrape.text()), "the number of series is fixed");
+}
+
+#[tokio::test]
+async fn a_scrape_shows_what_was_told_of_snapshots() {
+    let clock = ManualClock::default();
+    let (limiter, snapshots) =
+        (Limiter::new(Memory::with_clock(clock.clone())), Snapshots::new());
+    let server = Server::new(limiter.clone()).snapshots(&snapshots);
+    let gate = Gate::open_with(server, clock).await;
+    let mut client = gate.client().await;
+    let shown = async |client: &mut super::client::Client| {
+        let scrape = client.get("/metrics").await;
+        let value = |series: &str| {
+            let line = scrape.text().lines().find_map(|line| line.strip_prefix(series));
+            line.unwrap().trim().parse::<u64>().unwrap()
+        };
+        let taken = value("tollgate_snapshot_taken_timestamp_seconds ");
+        (taken, value("tollgate_snapshot_failures_total "))
+    };
+    assert_eq!(shown(&mut client).await, (0, 0));
+    let name = format!("tollgate-metrics-{}", std::process::id());
+    let path = std::env::temp_dir().join(name);
+    snapshots.tell(&limiter.store().save(&path));
+    fs::remove_file(&path).unwrap();
+    snapshots.tell(&limiter.store().save(path.join("nowhere")));
+    assert_eq!(shown(&mut client).await, (1_767_225_600, 1));
 }

@@ -79,3 +79,16 @@ pub(super) use counter::read_in_order;
 
 /// Whether ticks all last the same, on every processor of this machine, asleep or awake.
 pub(super) use counter::are_sound;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sound_ticks_pass() {
+        if are_sound() {
+            let (first, second) = (read_in_order(), read_in_order());
+            assert!(0 < first && first < second && second < read() + (1 << 40));
+        }
+    }
+}

@@ -18,6 +18,23 @@ const SWAPS: usize = 4;
 /// As many checks as most requests owe.
 const FEW: usize = 4;
 
+/// The order of the first `count` names; `None` if one of them is there twice.
+#[inline]
+fn in_order(names: &[Fingerprint; FEW], count: usize) -> Option<[usize; FEW]> {
+    let mut order: [usize; FEW] = std::array::from_fn(|index| index);
+    for next in 1..count {
+        let mut at = next;
+        while at > 0 && names[order[at - 1]] >= names[order[at]] {
+            if names[order[at - 1]] == names[order[at]] {
+                return None;
+            }
+            order.swap(at - 1, at);
+            at -= 1;
+        }
+    }
+    Some(order)
+}
+
 /// The counters of a set, each once.
 struct Names {
     names: SmallVec<[Fingerprint; 4]>,
@@ -85,49 +102,46 @@ impl<C: Clock> Memory<C> {
         if count > FEW {
             return None;
         }
+        let mut names = [Fingerprint::new(0); FEW];
         let mut cells = [None; FEW];
+        let mut words = [Word::EMPTY; FEW];
         let mut times = [Time::EPOCH; FEW];
         for (index, check) in set.checks().iter().enumerate() {
             if !check.takes_from_bucket() {
                 return None;
             }
-            let name = self.key.counter(check);
-            let found = self.table.find(name)?;
-            times[index] = found.word.full_at(self.epoch)?;
-            cells[index] = Some((name, index, found));
+            names[index] = self.key.counter(check);
+            let Found { cell, word } = self.table.find(names[index])?;
+            times[index] = word.full_at(self.epoch)?;
+            (cells[index], words[index]) = (Some(cell), word);
         }
+        let order = in_order(&names, count)?;
         let now = self.clock.now();
         let before = times;
         let ruling = decide_together(set, now, &mut times[..count], &mut decisions[..count])?;
-        let cells = &mut cells[..count];
-        cells.sort_unstable_by_key(|cell| cell.map(|(name, ..)| name));
-        // One counter twice is more than this can tell.
-        if cells.windows(2).any(|pair| pair[0].map(|cell| cell.0) == pair[1].map(|cell| cell.0)) {
-            return None;
-        }
-        let all = || cells.iter().flatten();
+        let applied = Applied { ruling, now };
         if times == before {
-            let stands = all().all(|(_, _, found)| found.cell.word() == found.word);
-            return stands.then_some(Applied { ruling, now });
+            let mut all = cells.iter().flatten().zip(words);
+            return all.all(|(cell, word)| cell.word() == word).then_some(applied);
         }
-        let mut after = [Word::EMPTY; FEW];
-        for (_, index, found) in all() {
-            after[*index] = if times[*index] == before[*index] {
-                found.word
-            } else {
-                found.word.with_full_at(times[*index], self.epoch)?
-            };
+        let mut after = words;
+        for (index, after) in after[..count].iter_mut().enumerate() {
+            if times[index] != before[index] {
+                *after = after.with_full_at(times[index], self.epoch)?;
+            }
         }
-        for (locked, (_, _, found)) in all().enumerate() {
-            if !found.cell.lock(found.word) {
-                all().take(locked).for_each(|(_, _, found)| found.cell.unlock(found.word));
+        for (locked, index) in order[..count].iter().enumerate() {
+            if !cells[*index]?.lock(words[*index]) {
+                for index in &order[..locked] {
+                    cells[*index]?.unlock(words[*index]);
+                }
                 return None;
             }
         }
-        for (_, index, found) in all() {
-            found.cell.unlock(after[*index]);
+        for (cell, after) in cells.iter().flatten().zip(after) {
+            cell.unlock(after);
         }
-        Some(Applied { ruling, now })
+        Some(applied)
     }
 
     /// Decides any set.
@@ -218,7 +232,8 @@ impl<'t> Claims<'t> {
         // Nothing to write for the others, but what was answered must be true: of all at once,
         // so they are looked for last, when whoever would write them can see what is claimed.
         for &(index, _) in newcomers.iter().filter(|(_, remembers)| !*remembers) {
-            if store.table.door(names.names[index]).find().is_some() {
+            let door = store.table.door_or_way_out(names.names[index]).ok_or(Attempt::Again)?;
+            if door.find().is_some() {
                 return Err(Attempt::Again);
             }
         }

@@ -3,8 +3,8 @@
 //! All fingerprints are divided into units of equal size, and each page has some units in a row.
 //! A page that is full is divided in two equal parts; when its number of units is odd, all units are
 //! halved first. Because fingerprints spread evenly, pages of equal size would all fill up and be
-//! divided at about the same time, and then all be half empty. So the first pages have 4, 5, 6
-//! and 7 units: their descendants are divided in turn, and the table is about equally full at
+//! divided at about the same time, and then all be half empty. So the first pages have 3, 4
+//! and 5 units: their descendants are divided in turn, and the table is about equally full at
 //! any size.
 //!
 //! Halving all units copies nothing: the entries of the new, finer level are empty at first, and
@@ -16,8 +16,8 @@ use super::hash::Fingerprint;
 use super::sync::{AcqRel, Acquire, AtomicU32, AtomicUsize, Relaxed, Release};
 
 /// The units of the first pages.
-pub(super) const FIRST_PAGES: [usize; 4] = [4, 5, 6, 7];
-const FIRST_UNITS: usize = 22;
+pub(super) const FIRST_PAGES: [usize; 3] = [3, 4, 5];
+const FIRST_UNITS: usize = 12;
 
 /// Levels, each with twice the units of the one before: enough for more pages than fit anywhere.
 const LEVELS: usize = 26;
@@ -135,6 +135,22 @@ impl Units {
     /// Whether a fingerprint falls into these units.
     pub(super) fn has(self, name: Fingerprint) -> bool {
         (self.first..self.first + self.count).contains(&unit(name, self.level))
+    }
+
+    /// How many of so many fingerprints fall into these units, about.
+    pub(super) fn part_of(self, fingerprints: u64) -> u64 {
+        let part = u128::from(fingerprints) * self.count as u128 / self.all() as u128;
+        u64::try_from(part).unwrap_or(u64::MAX)
+    }
+
+    /// The first fingerprint that falls into these units.
+    pub(super) fn first(self) -> Fingerprint {
+        Fingerprint::new((((self.first as u64) << 32).div_ceil(self.all() as u64)) << 32)
+    }
+
+    /// How many units there are at this level.
+    fn all(self) -> usize {
+        FIRST_UNITS << self.level
     }
 }
 

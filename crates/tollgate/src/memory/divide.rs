@@ -7,7 +7,7 @@ use super::hash::Fingerprint;
 use super::page::lines_of;
 use super::slab::{CELLS, Cell, LINES};
 use super::sync::{Patience, Relaxed, Release, lock};
-use super::table::Table;
+use super::table::{Growth, Table};
 use super::word::Word;
 
 const ALL: usize = LINES * CELLS;
@@ -24,15 +24,41 @@ pub(super) enum Divided {
 /// A key and its word on the way to a new place.
 type Moving = (Fingerprint, Word);
 
+/// Where a page is divided. It is kept: allocating it anew each time would leave holes between
+/// the pages.
+#[derive(Debug)]
+pub(super) struct Workbench {
+    /// What was in each cell.
+    before: Box<[Word]>,
+    staying: Layout,
+    leaving: Layout,
+}
+
 /// A page being laid out where nobody sees it.
+#[derive(Debug)]
 struct Layout {
     places: Box<[Option<Moving>]>,
     used: usize,
 }
 
+impl Workbench {
+    pub(super) fn new() -> Self {
+        Self {
+            before: vec![Word::EMPTY; ALL].into(),
+            staying: Layout::new(),
+            leaving: Layout::new(),
+        }
+    }
+}
+
 impl Layout {
     fn new() -> Self {
         Self { places: vec![None; ALL].into(), used: 0 }
+    }
+
+    fn clear(&mut self) {
+        self.places.fill(None);
+        self.used = 0;
     }
 
     /// Puts a key where it belongs; gives it back if there is no place.
@@ -92,8 +118,9 @@ impl Table {
         }
         self.slab.allocate(new);
         let doors = self.slab.page(number).all_doors();
-        let (mut staying, mut leaving) = (Layout::new(), Layout::new());
-        let mut before = vec![Word::EMPTY; ALL];
+        let Growth { units, workbench: Workbench { before, staying, leaving } } = &mut *growth;
+        staying.clear();
+        leaving.clear();
         for line in 0..LINES {
             for (slot, cell) in self.line(number, line).cells().iter().enumerate() {
                 let word = take_out(cell);
@@ -103,19 +130,19 @@ impl Table {
                     continue;
                 }
                 let name = Fingerprint::new(bits);
-                let half = if upper.has(name) { &mut leaving } else { &mut staying };
+                let half = if upper.has(name) { &mut *leaving } else { &mut *staying };
                 if let Err((_, word)) = half.place((name, word)) {
                     lose(word);
                 }
             }
         }
-        self.write(new, &leaving, |_| Word::EMPTY);
-        growth.units[number] = lower;
-        growth.units.push(upper);
+        self.write(new, leaving, |_| Word::EMPTY);
+        units[number] = lower;
+        units.push(upper);
         self.page_bytes.fetch_add(Self::BYTES_PER_PAGE, Relaxed);
         self.directory.enter(upper, new);
         self.directory.enter(lower, number);
-        self.write(number, &staying, |place| before[place]);
+        self.write(number, staying, |place| before[place]);
         drop(doors);
         Divided::Yes
     }

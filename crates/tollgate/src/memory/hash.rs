@@ -58,3 +58,21 @@ impl HashKey {
         Fingerprint::new(siphash13(self.first ^ digest, self.second, key))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use siphasher::sip::SipHasher13;
+
+    use super::*;
+
+    #[test]
+    fn it_is_the_siphash_that_others_have() {
+        let bytes: Vec<u8> = (0..=255).collect();
+        for length in 0..bytes.len() {
+            for (first, second) in [(0, 0), (1, u64::MAX), (0x0123_4567_89AB_CDEF, 42)] {
+                let theirs = SipHasher13::new_with_keys(first, second).hash(&bytes[..length]);
+                assert_eq!(siphash13(first, second, &bytes[..length]), theirs, "{length} bytes");
+            }
+        }
+    }
+}

@@ -68,7 +68,7 @@ impl MemoryOptions {
         Self { max_bytes }
     }
 
-    /// Takes at most so many bytes for counters. It begins with 256 KiB and grows as they come;
+    /// Takes at most so many bytes for counters. It begins with less than 1 MiB and grows as they come;
     /// when there is no more, what has recovered goes first, then what matters least.
     #[must_use]
     pub fn max_bytes(self, max_bytes: usize) -> Self {

@@ -11,7 +11,7 @@ use super::word::Mark;
 pub(super) struct PageState {
     /// A bit for the door of each line.
     doors: [AtomicU64; LINES.div_ceil(64)],
-    /// Somebody wants all doors.
+    /// How many want all doors, or have them.
     closing: AtomicU64,
     /// How many of its cells have been used since it was last divided.
     used: AtomicU64,
@@ -37,7 +37,7 @@ impl Drop for Door<'_> {
 impl PageState {
     /// The door of a line, unless somebody else is in it or all are wanted.
     pub(super) fn try_door(&self, line: usize) -> Option<Door<'_>> {
-        if self.closing.load(Relaxed) != 0 {
+        if self.is_closing() {
             return None;
         }
         let (doors, bit) = (&self.doors[line / 64], 1 << (line % 64));
@@ -45,10 +45,15 @@ impl PageState {
         (before & bit == 0).then(|| Door { doors, bit })
     }
 
+    /// Whether somebody wants all doors, or has them.
+    pub(super) fn is_closing(&self) -> bool {
+        self.closing.load(Relaxed) != 0
+    }
+
     /// All doors of the page, once whoever is in one has left it.
     pub(super) fn all_doors(&self) -> AllDoors<'_> {
         // Others stay away meanwhile: otherwise there might always be somebody in a door.
-        self.closing.store(1, Relaxed);
+        self.closing.fetch_add(1, Relaxed);
         for doors in &self.doors {
             let mut patience = Patience::default();
             while doors.compare_exchange(0, u64::MAX, AcqRel, Relaxed).is_err() {
@@ -116,7 +121,7 @@ impl Drop for AllDoors<'_> {
         for doors in &self.page.doors {
             doors.store(0, Release);
         }
-        self.page.closing.store(0, Relaxed);
+        self.page.closing.fetch_sub(1, Relaxed);
     }
 }
 

@@ -8,10 +8,7 @@ use super::sync::AtomicU64;
 /// Cells in a line.
 pub(super) const CELLS: usize = 4;
 /// Lines in a page, the step in which the table grows.
-pub(super) const LINES: usize = if cfg!(shuttle) { 4 } else { 1024 };
-/// Pages that are allocated together.
-const PAGES: usize = 4;
-
+pub(super) const LINES: usize = if cfg!(shuttle) { 8 } else { 2048 };
 /// Four cells side by side: one line of the processor's cache.
 #[derive(Debug, Default)]
 #[repr(align(64))]
@@ -32,52 +29,52 @@ impl Line {
     }
 }
 
-/// Pages that were allocated together.
+/// Lines, and what is known of them.
 #[derive(Debug)]
-struct Chunk {
-    lines: Box<[Line]>,
-    pages: Box<[PageState]>,
+struct Page {
+    lines: [Line; LINES],
+    state: PageState,
 }
 
 /// All pages. None ever moves, so that growing stops nobody, and none is freed before all are,
 /// so that whoever looks at one can never look at something else.
 #[derive(Debug)]
 pub(super) struct Slab {
-    chunks: Box<[OnceLock<Chunk>]>,
+    pages: Box<[OnceLock<Box<Page>>]>,
 }
 
 impl Slab {
-    /// What a page costs: 64 KiB, and what is known of it.
-    pub(super) const BYTES_PER_PAGE: usize = LINES * size_of::<Line>() + size_of::<PageState>();
+    /// What a page costs: 128 KiB, and what is known of it.
+    pub(super) const BYTES_PER_PAGE: usize = size_of::<Page>();
 
     /// Room for the names of so many pages.
     pub(super) fn new(pages: usize) -> Self {
-        Self { chunks: (0..pages.div_ceil(PAGES)).map(|_| OnceLock::new()).collect() }
+        Self { pages: (0..pages).map(|_| OnceLock::new()).collect() }
     }
 
     /// Sees to it that there is memory for a page.
     pub(super) fn allocate(&self, page: usize) {
-        self.chunks[page / PAGES].get_or_init(|| Chunk {
-            lines: (0..LINES * PAGES).map(|_| Line::default()).collect(),
-            pages: (0..PAGES).map(|_| PageState::default()).collect(),
+        self.pages[page].get_or_init(|| {
+            let lines = std::array::from_fn(|_| Line::default());
+            Box::new(Page { lines, state: PageState::default() })
         });
     }
 
     /// A line of a page.
     #[inline]
     pub(super) fn line(&self, page: usize, line: usize) -> &Line {
-        &self.chunk(page).lines[page % PAGES * LINES + line]
+        &self.get(page).lines[line % LINES]
     }
 
     /// What is known of a page.
     pub(super) fn page(&self, page: usize) -> &PageState {
-        &self.chunk(page).pages[page % PAGES]
+        &self.get(page).state
     }
 
     #[inline]
-    fn chunk(&self, page: usize) -> &Chunk {
-        match self.chunks[page / PAGES].get() {
-            Some(chunk) => chunk,
+    fn get(&self, page: usize) -> &Page {
+        match self.pages[page].get() {
+            Some(page) => page,
             None => unreachable!("a page is allocated before anybody hears of it"),
         }
     }

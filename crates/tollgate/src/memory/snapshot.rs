@@ -108,3 +108,6 @@ impl<C: Clock> Memory<C> {
         Ok(Saved { counters, bytes, taken })
     }
 }
+
+#[cfg(test)]
+mod tests;

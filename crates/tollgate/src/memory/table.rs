@@ -6,11 +6,15 @@
 //! divides a page holds all of them.
 //!
 //! A word is changed by compare-and-swap, or by whoever has locked it. Only then may the name
-//! beside it change. Nobody waits for a locked word while holding a door; whoever holds locked
-//! words waits for others in the order of their fingerprints only, and lets all go when a page
-//! is being divided: so nobody waits in a ring.
+//! beside it change. Nobody waits for a locked word while holding a door, but who divides a page
+//! does, with all of its doors. Whoever holds locked words waits for others in the order of their
+//! fingerprints only, and lets all go when a page is being divided that it needs a word or a door
+//! of: so nobody waits in a ring.
+
+use std::hint::black_box;
 
 use super::directory::{Directory, FIRST_PAGES, Units};
+use super::divide::Workbench;
 use super::forget::Scales;
 use super::hash::Fingerprint;
 use super::page::{Door, PageState, home_of, lines_of};
@@ -33,6 +37,7 @@ pub(super) struct Table {
 pub(super) struct Growth {
     /// The units of each page.
     pub(super) units: Vec<Units>,
+    pub(super) workbench: Workbench,
 }
 
 impl Cell {
@@ -114,7 +119,7 @@ impl Table {
         Self {
             slab,
             directory,
-            growth: Mutex::new(Growth { units }),
+            growth: Mutex::new(Growth { units, workbench: Workbench::new() }),
             most_pages,
             page_bytes: AtomicUsize::new(FIRST_PAGES.len() * Self::BYTES_PER_PAGE),
         }
@@ -143,11 +148,18 @@ impl Table {
         self.find_in(page, name)
     }
 
-    /// Begins to fetch what [`find`](Table::find) will need, without waiting for it.
+    /// Fetches what [`find`](Table::find) will need for these, all at once.
+    ///
+    /// In three steps, because a processor looks only so far ahead: addresses first, then reads
+    /// that follow each other closely, so that none waits for the one before.
     #[inline]
-    pub(super) fn touch(&self, name: Fingerprint) -> u64 {
-        let page = self.directory.page(name);
-        self.line(page, home_of(name)).cells()[0].name.load(Relaxed)
+    pub(super) fn fetch<const N: usize>(&self, names: &[Option<Fingerprint>; N]) {
+        let pages = names.map(|name| name.map(|name| (self.directory.page(name), home_of(name))));
+        let lines = pages.map(|place| place.map(|(page, line)| self.line(page, line)));
+        let read = |line: &Line| line.cells()[0].name.load(Relaxed);
+        let read = lines.iter().flatten().fold(0, |all, line| all ^ read(line));
+        // Only so that it is not left out because nobody needs it.
+        black_box(read);
     }
 
     #[inline(never)]
@@ -170,7 +182,20 @@ impl Table {
     }
 
     /// Goes through the door of a fingerprint; until it is left, the key neither comes nor moves.
+    /// Only for who has locked no word.
     pub(super) fn door(&self, name: Fingerprint) -> Doorway<'_> {
+        let mut patience = Patience::default();
+        loop {
+            if let Some(doorway) = self.door_or_way_out(name) {
+                return doorway;
+            }
+            patience.wait();
+        }
+    }
+
+    /// The same for who has locked words; `None` if it has to let them go first, because somebody
+    /// with all doors of the page may be waiting for them.
+    pub(super) fn door_or_way_out(&self, name: Fingerprint) -> Option<Doorway<'_>> {
         let mut patience = Patience::default();
         loop {
             let number = self.directory.page(name);
@@ -178,8 +203,11 @@ impl Table {
             if let Some(door) = page.try_door(home_of(name)) {
                 // The page may have been divided before its door was opened.
                 if self.directory.page(name) == number {
-                    return Doorway { table: self, number, page, name, _door: door };
+                    return Some(Doorway { table: self, number, page, name, _door: door });
                 }
+            }
+            if page.is_closing() {
+                return None;
             }
             patience.wait();
         }

@@ -1,5 +1,6 @@
 //! A dial on an invented machine, whose ticks pass only when somebody looks at them.
 
+use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
@@ -149,10 +150,49 @@ fn ticks_that_go_back_are_never_trusted_again() {
         dial.machine.pass(1_000);
     }
     assert_eq!(dial.os_until.load(Relaxed), FOR_GOOD);
+    assert_eq!(dial.turn.0.load(Relaxed), 2, "readers of the line are told that it is over");
     dial.machine.broken.store(false, Relaxed);
     dial.machine.pass(Line::LENGTH);
     assert!(dial.nanos() >= last + Line::LENGTH, "and time goes on");
     assert!(dial.nanos() - before < 4 * Line::LENGTH, "from about where it was");
+}
+
+/// A machine on which, while somebody reads the ticks, somebody else publishes another line.
+struct Interrupted {
+    dial: OnceLock<&'static Dial<Self>>,
+    line: Line,
+}
+
+impl Machine for Interrupted {
+    fn has_sound_ticks(&self) -> bool {
+        true
+    }
+
+    fn ticks(&self) -> u64 {
+        if let Some(dial) = self.dial.get().filter(|dial| dial.turn.0.load(Relaxed) == 1) {
+            dial.publish(2, self.line, Line { nanos: 7_000_000_000, ..self.line });
+        }
+        self.line.start
+    }
+
+    fn ticks_in_order(&self) -> u64 {
+        self.ticks()
+    }
+
+    fn nanos(&self) -> u64 {
+        0
+    }
+}
+
+#[test]
+fn a_line_that_changes_while_it_is_read_is_read_again() {
+    let line = Line { start: 1 << 40, nanos: 5_000_000_000, rate: 1 << 32 };
+    let machine = Interrupted { dial: OnceLock::new(), line };
+    let dial: &Dial<_> = Box::leak(Box::new(Dial::new(machine)));
+    dial.os_until.store(1, Relaxed);
+    dial.publish(1, line, line);
+    assert!(dial.machine.dial.set(dial).is_ok());
+    assert_eq!(dial.nanos(), 7_000_000_000);
 }
 
 #[test]

@@ -42,18 +42,21 @@ impl Header {
 
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, SnapshotFault> {
         let mut fields = Fields { left: bytes };
-        let (magic, version) = (fields.chunk(), fields.u32());
-        if magic.is_some_and(|magic| magic != MAGIC) {
+        if fields.chunk().ok_or(SnapshotFault::CutShort)? != MAGIC {
             return Err(SnapshotFault::Foreign);
         }
         // Before the checksum: another version may have it elsewhere.
-        if let Some(found) = version.filter(|version| *version != VERSION) {
+        let found = fields.u32().ok_or(SnapshotFault::CutShort)?;
+        if found != VERSION {
             return Err(SnapshotFault::Version { found });
         }
-        Self::verified(bytes, &mut fields).ok_or(SnapshotFault::Header)
+        if bytes.len() < Self::BYTES {
+            return Err(SnapshotFault::CutShort);
+        }
+        Self::verified(bytes, fields).ok_or(SnapshotFault::Header)
     }
 
-    fn verified(bytes: &[u8], fields: &mut Fields<'_>) -> Option<Self> {
+    fn verified(bytes: &[u8], mut fields: Fields<'_>) -> Option<Self> {
         let key = HashKey { first: fields.u64()?, second: fields.u64()? };
         let (epoch, taken) = (Time::from_micros(fields.u64()?), Time::from_micros(fields.u64()?));
         let about = fields.u64()?;

@@ -7,9 +7,14 @@ use super::reader::Entry;
 use crate::clock::Clock;
 use crate::memory::hash::Fingerprint;
 use crate::memory::records::Record;
+use crate::memory::slab::{CELLS, LINES};
+use crate::memory::sync::lock;
 use crate::memory::table::Found;
 use crate::memory::word::{Epoch, Mark, Word};
 use crate::memory::{Memory, Obstacle};
+
+/// As many counters as a page has room for when they come at random.
+const A_PAGE: u64 = (LINES * CELLS) as u64 * 13 / 16;
 
 /// A store that nobody else has yet.
 pub(super) struct Load<'m, C> {
@@ -35,6 +40,28 @@ impl<'m, C: Clock> Load<'m, C> {
     pub(super) fn new(store: &'m Memory<C>, header: &Header, now: Time) -> Self {
         let (epoch, ahead) = (Epoch::new(header.epoch), header.taken.since(now));
         Self { store, epoch, now, ahead, counters: 0 }
+    }
+
+    /// Divides the pages that so many counters would fill, the largest first, before any of them
+    /// is there. They come page by page: without this, early ones would take up all the memory
+    /// of a store that has less of it than they need, and none would be left to later ones.
+    pub(super) fn make_room(&self, counters: u64) {
+        let table = &self.store.table;
+        let mut most = counters;
+        loop {
+            let mut page = 0;
+            while page < table.page_count() {
+                let units = lock(&table.growth).units[page];
+                let full = units.part_of(counters) > most.max(A_PAGE);
+                if !full || !self.store.grow(page, units.first(), self.now) {
+                    page += 1;
+                }
+            }
+            if most <= A_PAGE {
+                return;
+            }
+            most = most / 8 * 7;
+        }
     }
 
     /// Puts a counter where it belongs, unless it has recovered.

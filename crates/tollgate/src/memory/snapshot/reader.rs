@@ -38,10 +38,7 @@ impl<R: Read> Reader<R> {
     pub(super) fn begin(mut input: R) -> Result<(Self, Header), SnapshotFault> {
         let mut bytes = Vec::with_capacity(Header::BYTES);
         input.by_ref().take(Header::BYTES as u64).read_to_end(&mut bytes)?;
-        let header = Header::decode(&bytes).map_err(|fault| match fault {
-            SnapshotFault::Header if bytes.len() < Header::BYTES => SnapshotFault::CutShort,
-            fault => fault,
-        })?;
+        let header = Header::decode(&bytes)?;
         Ok((Self { input, block: Vec::new(), entries: 0 }, header))
     }
 
@@ -59,12 +56,12 @@ impl<R: Read> Reader<R> {
         if head.checksum_with(&self.block) != head.checksum {
             return Err(SnapshotFault::Damaged);
         }
-        let fields = Fields { left: &self.block };
+        let mut fields = Fields { left: &self.block };
         let read = match head.kind {
             WORDS => words(fields, head.entries, keep),
             RECORDS => records(fields, head.entries, keep),
             END => {
-                let all = fields.clone().u64() == Some(self.entries);
+                let all = fields.u64() == Some(self.entries);
                 return if all { Ok(false) } else { Err(SnapshotFault::Damaged) };
             }
             _ => None,

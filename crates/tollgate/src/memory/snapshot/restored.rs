@@ -11,7 +11,6 @@ use super::fault::SnapshotFault;
 use super::load::Load;
 use super::reader::Reader;
 use crate::clock::{Clock, SystemClock};
-use crate::memory::hash::HashKey;
 use crate::memory::{Memory, MemoryError, MemoryOptions};
 
 /// What became of a snapshot at the start. As text it is one line for the log.
@@ -161,6 +160,7 @@ impl MemoryOptions {
         let store = self.checked()?.build_keyed(clock, header.key);
         let now = store.clock.now();
         let mut load = Load::new(&store, &header, now);
+        load.make_room(header.about);
         let fault = loop {
             match reader.block(|entry| load.keep(entry)) {
                 Ok(true) => {}

@@ -1,0 +1,52 @@
+//! Keys that come for the first time, to several threads at once.
+
+use super::keys::{first_page_of, keys};
+use super::limits::BUCKET;
+use super::scene::Scene;
+use super::schedules::explore;
+use super::turn::{give_back, peek, reset, take, take_many};
+
+#[test]
+fn a_newcomer_comes_once() {
+    let [key] = keys(&BUCKET, |name| first_page_of(name) == 0);
+    explore(move || {
+        let scene = Scene::with_pages(4);
+        scene.play([
+            vec![take(&BUCKET, key)],
+            vec![take(&BUCKET, key), peek(&BUCKET, key)],
+            vec![take(&BUCKET, key)],
+        ]);
+        scene.assert_sound();
+        assert_eq!(scene.store.len(), 1);
+        scene.assert_explained();
+    });
+}
+
+#[test]
+fn newcomers_to_one_line_take_nobody_s_place() {
+    let [first, second] = keys(&BUCKET, |name| first_page_of(name) == 0 && name.bits() % 8 == 0);
+    explore(move || {
+        let scene = Scene::with_pages(4);
+        scene.play([
+            vec![take(&BUCKET, first), take_many(&BUCKET, second, 2)],
+            vec![take(&BUCKET, second), take(&BUCKET, first)],
+            vec![peek(&BUCKET, first), reset(&BUCKET, second), take(&BUCKET, first)],
+        ]);
+        scene.assert_sound();
+        scene.assert_explained();
+    });
+}
+
+#[test]
+fn what_is_given_back_once_can_be_taken_once() {
+    let [key] = keys(&BUCKET, |name| first_page_of(name) == 0);
+    explore(move || {
+        let scene = Scene::with_pages(4);
+        scene.play([
+            vec![take(&BUCKET, key), give_back(&BUCKET, key), take(&BUCKET, key)],
+            vec![take_many(&BUCKET, key, 2), give_back(&BUCKET, key)],
+        ]);
+        scene.assert_sound();
+        scene.assert_explained();
+    });
+}

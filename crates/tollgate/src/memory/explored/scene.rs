@@ -1,0 +1,99 @@
+//! A small store, threads that ask it, and what must be so afterwards.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use shuttle::thread;
+use tollgate_core::{Id, Receipt, Set};
+
+use super::keys::{HASH_KEY, name};
+use super::model::{Noted, is_explained};
+use super::turn::{Answer, Asked, Checks, Turn, peek};
+use crate::clock::ManualClock;
+use crate::memory::table::Table;
+use crate::memory::{Memory, MemoryOptions};
+
+pub(super) struct Scene {
+    pub(super) store: Memory<ManualClock>,
+    pub(super) clock: ManualClock,
+    noted: Mutex<Vec<Noted>>,
+    /// Counts what begins and what ends.
+    moments: AtomicUsize,
+}
+
+impl Scene {
+    /// A store that may grow to so many pages.
+    pub(super) fn with_pages(pages: usize) -> Self {
+        Self::with_bytes((pages * Table::BYTES_PER_PAGE).div_ceil(3) * 4 + 4)
+    }
+
+    pub(super) fn with_bytes(bytes: usize) -> Self {
+        let clock = ManualClock::default();
+        let store = MemoryOptions::new().max_bytes(bytes).build_keyed(clock.clone(), HASH_KEY);
+        Self { store, clock, noted: Mutex::default(), moments: AtomicUsize::new(0) }
+    }
+
+    /// Asks these one after the other.
+    pub(super) fn ask(&self, turns: &[Turn]) -> Vec<Answer> {
+        let mut receipt = None;
+        let mut answers = Vec::new();
+        for turn in turns {
+            let answer = self.apply(turn, receipt);
+            receipt = answer.receipt();
+            answers.push(answer);
+        }
+        answers
+    }
+
+    /// Lets threads ask, each its own turns.
+    pub(super) fn play<const N: usize>(&self, threads: [Vec<Turn>; N]) -> [Vec<Answer>; N] {
+        self.play_beside(threads, || ())
+    }
+
+    /// Lets threads ask while something else goes on.
+    pub(super) fn play_beside<const N: usize>(
+        &self,
+        threads: [Vec<Turn>; N],
+        beside: impl FnOnce() + Send,
+    ) -> [Vec<Answer>; N] {
+        thread::scope(|scope| {
+            let threads = threads.map(|turns| scope.spawn(move || self.ask(&turns)));
+            scope.spawn(beside);
+            threads.map(|thread| thread.join().unwrap())
+        })
+    }
+
+    fn apply(&self, turn: &Turn, receipt: Option<Receipt>) -> Answer {
+        let begun = self.moments.fetch_add(1, Ordering::Relaxed);
+        let id = Id::from_bits(begun as u128 + 1);
+        let checks: Checks<'_> = turn.asked.iter().map(|asked| asked.check(receipt)).collect();
+        let mut decisions = vec![None; checks.len()];
+        let applied = self.store.decide(&Set::all(&checks, id), &mut decisions);
+        let answer = Answer { decisions, applied };
+        let ended = self.moments.fetch_add(1, Ordering::Relaxed);
+        let noted = Noted { turn: turn.clone(), receipt, id, answer: answer.clone(), begun, ended };
+        self.noted().push(noted);
+        answer
+    }
+
+    fn noted(&self) -> MutexGuard<'_, Vec<Noted>> {
+        self.noted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Nothing was forgotten, and all that was answered has one order.
+    pub(super) fn assert_explained(&self) {
+        assert_eq!(self.store.forgotten(), 0, "there was room for all");
+        let mut counters: Vec<_> = self
+            .noted()
+            .iter()
+            .flat_map(|noted| noted.turn.asked.iter().map(Asked::counter))
+            .collect();
+        counters.sort_by_key(|(limit, key)| name(limit, key));
+        counters.dedup_by_key(|(limit, key)| name(limit, key));
+        for (limit, key) in counters {
+            self.ask(&[peek(limit, key)]);
+        }
+        let noted = self.noted();
+        assert!(is_explained(&noted), "no order explains this: {noted:#?}");
+    }
+}

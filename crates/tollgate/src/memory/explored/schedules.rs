@@ -1,0 +1,34 @@
+//! Running the same under many schedules.
+
+use std::env;
+use std::sync::Arc;
+
+use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
+use shuttle::{Config, MaxSteps, Runner};
+
+/// Enough that each of the mistakes these tests were tried on is found nearly every time.
+const USUAL: usize = 1_000;
+/// Far more than any run takes. Who is not done by then waits for ever.
+const STEPS: usize = 200_000;
+/// So many times, one that should have waited overtakes: few are enough for nearly all mistakes.
+const DEPTH: usize = 4;
+
+/// Runs it under many schedules: `TOLLGATE_SCHEDULES`, or as many as are usual, in each of two ways.
+///
+/// One throws dice at every step. The other lets the first in line run on and overtakes a few
+/// times: it finds what happens only if one stands still for long.
+pub(super) fn explore(run: impl Fn() + Send + Sync + 'static) {
+    let schedules = env::var("TOLLGATE_SCHEDULES").ok();
+    let schedules = schedules.and_then(|text| text.parse().ok()).unwrap_or(USUAL);
+    let run = Arc::new(run);
+    under(RandomScheduler::new(schedules), run.clone());
+    under(PctScheduler::new(DEPTH, schedules), run);
+}
+
+fn under(scheduler: impl Scheduler + 'static, run: Arc<impl Fn() + Send + Sync + 'static>) {
+    let mut config = Config::new();
+    config.stack_size = 1 << 18;
+    config.max_steps = MaxSteps::FailAfter(STEPS);
+    config.silence_warnings = true;
+    Runner::new(scheduler, config).run(move || run());
+}
