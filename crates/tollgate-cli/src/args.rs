@@ -1,11 +1,14 @@
 //! What was typed.
 
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::str::FromStr;
 
 use clap::{Parser, Subcommand, value_parser};
 
+use crate::bytes::Bytes;
 use crate::logging::Filter;
+use crate::period::Every;
 
 /// A rate limiter: may this caller do this now?
 #[derive(Debug, Parser)]
@@ -39,6 +42,18 @@ pub(crate) struct ServeArgs {
         value_parser = value_parser!(u64).range(0..=86_400)
     )]
     pub(crate) shutdown_timeout: u64,
+
+    /// The most memory to take for counters, as in 256MiB; a quarter of the machine's if left out
+    #[arg(long, value_name = "BYTES", env = "TOLLGATE_MEMORY_MAX")]
+    pub(crate) memory_max: Option<Bytes>,
+
+    /// A file that keeps the counters over a restart; none if left out
+    #[arg(long, value_name = "FILE", env = "TOLLGATE_SNAPSHOT")]
+    pub(crate) snapshot: Option<PathBuf>,
+
+    /// How often to write it: what a crash loses at most
+    #[arg(long, value_name = "TIME", env = "TOLLGATE_SNAPSHOT_EVERY", default_value = "60s")]
+    pub(crate) snapshot_every: Every,
 }
 
 /// Where to listen, or not to.

@@ -3,7 +3,10 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod bytes;
+mod keeping;
 mod logging;
+mod period;
 mod runtime;
 mod serve;
 mod signals;

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use tokio::net::TcpListener;
-use tollgate::Limiter;
-use tollgate_server::{Drained, Server};
+use tollgate_server::{Drained, Server, Snapshots};
 
 use crate::args::{Listen, ServeArgs};
+use crate::keeping::{self, Keeping};
 use crate::{logging, runtime, signals};
 
 /// Serves until told to stop.
@@ -21,19 +21,36 @@ pub(crate) fn run(args: &ServeArgs) -> Result<()> {
         );
     };
     logging::start(&args.log);
-    runtime::run(serve(address, Duration::from_secs(args.shutdown_timeout)))
+    runtime::run(serve(address, args))
 }
 
-async fn serve(address: SocketAddr, shutdown_timeout: Duration) -> Result<()> {
+async fn serve(address: SocketAddr, args: &ServeArgs) -> Result<()> {
     // Before anybody can know that we run: who stops us at once is heard.
     let stop = signals::stop().context("cannot listen for signals")?;
+    let (limiter, restored) = keeping::limiter(args)?;
     let listener = TcpListener::bind(address).await.map_err(|error| unbound(address, &error))?;
+    if let Some(restored) = restored {
+        say(&format!("tollgate: {restored}\n"));
+    }
     say(&greeting(listener.local_addr().unwrap_or(address)));
 
-    let server = Server::new(Limiter::in_memory()).shutdown_timeout(shutdown_timeout);
+    let shutdown_timeout = Duration::from_secs(args.shutdown_timeout);
+    let mut server = Server::new(limiter.clone()).shutdown_timeout(shutdown_timeout);
+    let mut keeping = None;
+    // Only now that we listen: who can not start does not touch what another one keeps.
+    if let Some(path) = &args.snapshot {
+        let snapshots = Snapshots::new();
+        server = server.snapshots(&snapshots);
+        keeping = Some(Keeping::start(&limiter, path.clone(), args.snapshot_every, &snapshots)?);
+    }
     let drained = server.serve(listener, stop).await;
+    // After the last request: what it took is kept.
+    let saved = keeping.map(Keeping::finish).transpose();
+    if let Ok(Some(saved)) = &saved {
+        say(&format!("tollgate: {saved}\n"));
+    }
     say(&farewell(drained, shutdown_timeout));
-    Ok(())
+    saved.map(drop)
 }
 
 fn greeting(address: SocketAddr) -> String {

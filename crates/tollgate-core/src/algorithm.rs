@@ -93,8 +93,8 @@ pub(crate) trait Algorithm {
     /// From when on the state is as good as vacant.
     fn fresh_at(&self, state: &State) -> Time;
 
-    /// How much of the capacity the state, read as if it had just been mended, has used: see
-    /// [`Limit::share_used`](crate::Limit::share_used).
+    /// How much of the capacity a state that is not vacant has used, read as if it had just been
+    /// mended: see [`Limit::share_used`](crate::Limit::share_used).
     fn share_used(&self, state: &State, now: Time) -> u16;
 }
 

@@ -157,10 +157,14 @@ impl<C: Clock> Memory<C> {
             // Read after the word: time never goes back for a counter.
             let now = self.clock.now();
             let alone = decide_alone(set, now, full_at)?;
-            // A refusal only reads.
-            if alone.full_at == full_at
-                || cell.swap(word, word.with_full_at(alone.full_at, self.epoch)?)
-            {
+            // A refusal only reads. A word that stands was this key's when it was read: a cell
+            // does not change hands without it.
+            let stands = if alone.full_at == full_at {
+                cell.word() == word
+            } else {
+                cell.swap(word, word.with_full_at(alone.full_at, self.epoch)?)
+            };
+            if stands {
                 return Some((Applied { ruling: alone.ruling, now }, alone.decision));
             }
         }

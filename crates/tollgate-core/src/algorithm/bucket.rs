@@ -450,8 +450,7 @@ impl Algorithm for Bucket {
         if foreign || used >= self.full {
             return EXHAUSTED;
         }
-        let in_use = used > Moment::default();
-        if in_use && self.level::<true>(used, 1) > self.full {
+        if self.level::<true>(used, 1) > self.full {
             return EXHAUSTED;
         }
         share(self.pace.parts_in(used), self.pace.parts_in(self.full))

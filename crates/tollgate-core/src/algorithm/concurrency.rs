@@ -185,7 +185,6 @@ impl Algorithm for Concurrency {
 
     fn share_used(&self, state: &State, now: Time) -> u16 {
         match state {
-            State::Vacant => 0,
             State::Holders(holders) => share(holders.used(now).into(), self.slots.into()),
             _ => EXHAUSTED,
         }

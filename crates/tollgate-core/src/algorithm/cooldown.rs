@@ -146,9 +146,7 @@ impl Algorithm for Cooldown {
     }
 
     fn share_used(&self, state: &State, now: Time) -> u16 {
-        let State::Cooling(cooling) = state else {
-            return if *state == State::Vacant { 0 } else { EXHAUSTED };
-        };
+        let State::Cooling(cooling) = state else { return EXHAUSTED };
         if cooling.blocked_until > now || self.is_from_a_wrong_clock(cooling, now) {
             return EXHAUSTED;
         }

@@ -147,7 +147,7 @@ impl Algorithm for FixedWindow {
             State::Window { end, count, .. } if end > now => {
                 share(count.into(), self.amount.into())
             }
-            State::Vacant | State::Window { .. } => 0,
+            State::Window { .. } => 0,
             _ => EXHAUSTED,
         }
     }

@@ -160,7 +160,7 @@ impl SlidingWindow {
     /// The share used of blocks that are laid out as this window lays them out.
     fn share_of(&self, state: &State, now: Time) -> u16 {
         let weight = self.weight(&self.view(state, now));
-        if weight > 0 && self.room(weight, self.amount) == 0 {
+        if self.room(weight, self.amount) == 0 {
             return EXHAUSTED;
         }
         share(weight, u128::from(self.amount) * u128::from(self.ticks()))

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use proptest::sample::Index;
 use tollgate_core::{
-    Ask, Check, Cooldown, Cost, Decision, Escalation, Id, Limit, Place, Receipt, Refusal, Set,
-    Slices, Span, State, Time, decide,
+    Ask, Check, Cooldown, Cost, Decision, Escalation, Id, Limit, LimitError, Place, Receipt,
+    Refusal, Set, Slices, Span, State, Time, decide,
 };
 
 use super::counter::{Counter, START, in_period, limits, pulse, quota};
@@ -304,5 +304,99 @@ proptest! {
             let (then, decision) = (counter.clone().take(now, 0), earlier.take(now - by, 0));
             assert!(decision.remaining() <= then.remaining(), "{decision:?} for {then:?}");
         });
+    }
+}
+
+/// Shares in 65,535ths, worked out by hand.
+#[test]
+fn shares_are_what_they_should_be() {
+    const SECOND: u64 = 1_000_000;
+    let charged = |limit: Result<Limit, LimitError>, units| {
+        let mut counter = Counter::new(limit.expect("a limit"));
+        counter.ask(START, Ask::Charge(cost(units)));
+        counter
+    };
+    let assert_shares = |counter: &Counter, shares: &[(u64, u16)]| {
+        for (now, share) in shares {
+            let [state] = &counter.cell;
+            let found = counter.limit.share_used(state, Time::from_micros(*now));
+            assert_eq!(found, *share, "{} after {} us", counter.limit.algorithm(), now - START);
+        }
+    };
+    let parsed = |quota: &str| quota.parse().expect("a quota");
+    let after = |micros: u64| START + micros;
+
+    let bucket = |units| charged(Limit::token_bucket("limit", parsed("4/s")), units);
+    let quarter = SECOND / 4;
+    assert_shares(
+        &bucket(1),
+        &[
+            (START, 16_384),
+            (after(quarter / 2), 8_192),
+            (after(quarter - 1), 1),
+            (after(quarter), 0),
+        ],
+    );
+    let last_but_one = (after(quarter - 1), u16::MAX);
+    assert_shares(&bucket(4), &[(START, u16::MAX), last_but_one, (after(quarter), 49_152)]);
+    assert_shares(&bucket(8), &[(START, u16::MAX), (after(SECOND), u16::MAX)]);
+    let odd = charged(Limit::token_bucket("limit", parsed("7/3s")), 1);
+    assert_shares(&odd, &[(START, 9_363), (after(428_571), 1), (after(428_572), 0)]);
+    let queue = charged(Limit::queue("limit", parsed("1/s burst 3")), 1);
+    assert_shares(&queue, &[(START, 16_384)]);
+
+    let window = charged(Limit::fixed_window("limit", parsed("10/min")), 3);
+    let minute = 60 * SECOND;
+    assert_shares(&window, &[(START, 19_661), (after(minute - 1), 19_661), (after(minute), 0)]);
+    let sliding = Limit::sliding_window("limit", parsed("10/min"), Slices::Weighted(1));
+    let sliding = charged(sliding, 8);
+    let overlap = |eighths: u64| after(minute + minute / 8 * eighths);
+    assert_shares(
+        &sliding,
+        &[(START, 52_428), (overlap(1), 45_875), (overlap(8) - 1, 1), (overlap(8), 0)],
+    );
+    let log = charged(Limit::sliding_log("limit", parsed("10/min")), 3);
+    assert_shares(&log, &[(START, 19_661), (after(minute - 1), 19_661), (after(minute), 0)]);
+
+    let slots = charged(Limit::concurrency("limit", 4, Span::from_secs(1)), 1);
+    assert_shares(&slots, &[(START, 16_384), (after(SECOND - 1), 16_384), (after(SECOND), 0)]);
+
+    let escalation = Some(Escalation { factor: 2, max: Span::from_secs(9) });
+    let (within, block) = (Span::from_secs(5), Span::from_secs(1));
+    let cooldown = || Limit::cooldown("limit", Cooldown { after: 4, within, block, escalation });
+    assert_shares(&charged(cooldown(), 1), &[(START, 16_384), (after(5 * SECOND), 0)]);
+    let blocked = charged(cooldown(), 4);
+    let row = [(after(SECOND), 32_767), (after(6 * SECOND - 1), 32_767), (after(6 * SECOND), 0)];
+    assert_shares(&blocked, &[(START, u16::MAX), (after(SECOND - 1), u16::MAX)]);
+    assert_shares(&blocked, &row);
+}
+
+#[test]
+fn a_settlement_counts_half_until_it_lapses() {
+    let limit = Limit::token_bucket("limit", quota(4, 1_000)).expect("a limit");
+    let settled = State::Settled { until: Time::from_micros(START) };
+    assert_eq!(limit.share_used(&settled, Time::from_micros(START - 1)), u16::MAX / 2);
+    assert_eq!(limit.share_used(&settled, Time::from_micros(START)), 0);
+    assert_eq!(limit.share_used(&State::Vacant, Time::EPOCH), 0);
+}
+
+/// State that a wrong clock made is read as exhausted, and weighs as much.
+#[test]
+fn what_a_wrong_clock_made_is_exhausted() {
+    let slack = Span::CLOCK_SLACK.as_micros();
+    let parsed = |quota: &str| quota.parse().expect("a quota");
+    let within = Span::from_secs(60);
+    let cooldown = Cooldown { after: 9, within, block: within, escalation: None };
+    for limit in [
+        Limit::fixed_window("limit", parsed("9/s")),
+        Limit::sliding_window("limit", parsed("9/s"), Slices::Strict(1)),
+        Limit::sliding_log("limit", parsed("9/s")),
+        Limit::cooldown("limit", cooldown),
+    ] {
+        let mut counter = Counter::new(limit.expect("a limit"));
+        counter.ask(START, Ask::Charge(Cost::ONE));
+        let share = |now| counter.limit.share_used(&counter.cell[0], Time::from_micros(now));
+        assert_eq!(share(START - slack), 7_282, "{}", counter.limit.algorithm());
+        assert_eq!(share(START - slack - 1), u16::MAX, "{}", counter.limit.algorithm());
     }
 }

@@ -71,8 +71,7 @@ async fn a_scrape_shows_what_was_decided_answered_and_kept() {
 #[tokio::test]
 async fn a_scrape_shows_what_was_told_of_snapshots() {
     let clock = ManualClock::default();
-    let (limiter, snapshots) =
-        (Limiter::new(Memory::with_clock(clock.clone())), Snapshots::new());
+    let (limiter, snapshots) = (Limiter::new(Memory::with_clock(clock.clone())), Snapshots::new());
     let server = Server::new(limiter.clone()).snapshots(&snapshots);
     let gate = Gate::open_with(server, clock).await;
     let mut client = gate.client().await;

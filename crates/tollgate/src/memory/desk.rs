@@ -287,8 +287,6 @@ impl<'s, C: Clock> Swapping<'_, 's, C> {
         }
         if found.iter().zip(&after).all(|(found, after)| word(found) == *after) {
             let stands = names.names.iter().zip(&found).all(|(name, found)| match found {
-                // A single word is what it was when it was read.
-                Some(_) if found.is_some() && names.names.len() == 1 => true,
                 Some(found) => found.cell.word() == found.word,
                 None => store.table.door(*name).find().is_none(),
             });

@@ -5,6 +5,7 @@
 //! few keys fill one. A run in which somebody waits for ever, or that no order of one after the
 //! other explains, fails and names its schedule.
 
+mod bursts;
 mod dividing;
 mod forgetting;
 mod handing_over;

@@ -73,7 +73,8 @@ impl Cell {
     #[inline]
     fn found(&self, name: Fingerprint) -> Option<Found<'_>> {
         let word = self.word();
-        // If the cell changed hands in between, the word is another's.
+        // If the cell changed hands in between, the word is another's. It may even have changed
+        // hands and back: whoever answers from the word alone has to see that it still stands.
         self.is_named(name).then_some(Found { cell: self, word })
     }
 

@@ -196,7 +196,8 @@ fn a_slot_is_given_back_and_a_refund_counts_once_across_a_restart() {
 #[test]
 fn what_has_recovered_is_neither_written_nor_read() {
     let clock = ManualClock::default();
-    let (quick, slow) = (bucket("1/s"), Limit::sliding_log("log", "2/min".parse().unwrap()).unwrap());
+    let (quick, slow) =
+        (bucket("1/s"), Limit::sliding_log("log", "2/min".parse().unwrap()).unwrap());
     let gate = gate(&clock);
     for key in 0..10 {
         take(&gate, &quick, &format!("{key}"));
@@ -246,7 +247,8 @@ fn no_time_has_passed_under_a_clock_that_was_set_back() {
 /// A small snapshot with words and records, and what each key has left in it.
 fn small(clock: &ManualClock) -> (Vec<u8>, Vec<(Limit, String, u64)>) {
     let gate = gate(clock);
-    let limits = [bucket("10/hour"), Limit::sliding_log("log", "10/hour".parse().unwrap()).unwrap()];
+    let limits =
+        [bucket("10/hour"), Limit::sliding_log("log", "10/hour".parse().unwrap()).unwrap()];
     let mut known = Vec::new();
     for key in 0..3 {
         for limit in &limits {
@@ -344,9 +346,25 @@ fn each_fault_is_said_in_one_line_with_what_follows() {
 }
 
 #[test]
+fn nobody_is_forgotten_where_there_is_room() {
+    let (clock, limit) = (ManualClock::default(), bucket("10/day"));
+    let before = gate(&clock);
+    for key in 0..300_000 {
+        take(&before, &limit, &format!("{key}"));
+    }
+    let (after, start) = restored_from(&clock, &saved(&before));
+    assert_eq!((start.counters(), after.store().len()), (300_000, 300_000));
+    assert_eq!(after.store().forgotten(), 0);
+    let (bytes, were) = (after.store().bytes(), before.store().bytes());
+    assert!(bytes <= were + were / 8, "{bytes} bytes for what took {were}");
+    assert!((0..300_000).step_by(97).all(|key| left(&after, &limit, &format!("{key}")) == 9));
+}
+
+#[test]
 fn a_smaller_store_keeps_what_it_has_room_for() {
     let clock = ManualClock::default();
-    let (limit, log) = (bucket("10/day"), Limit::sliding_log("log", "9/day".parse().unwrap()).unwrap());
+    let (limit, log) =
+        (bucket("10/day"), Limit::sliding_log("log", "9/day".parse().unwrap()).unwrap());
     let large = gate(&clock);
     for key in 0..100_000 {
         take(&large, &limit, &format!("{key}"));

@@ -3,14 +3,14 @@
 use tollgate_core::{Id, Limit, Place, Receipt, Set, State, decide};
 
 use super::keys::Key;
-use super::turn::{Answer, Checks, Turn};
+use super::turn::{Answer, Turn};
 
 /// A turn and its answer.
 #[derive(Debug)]
 pub(super) struct Noted {
     pub(super) turn: Turn,
-    /// Of the turn before it.
-    pub(super) receipt: Option<Receipt>,
+    /// What each of its checks may give back.
+    pub(super) receipts: Vec<Option<Receipt>>,
     pub(super) id: Id,
     pub(super) answer: Answer,
     pub(super) begun: usize,
@@ -40,10 +40,11 @@ fn places(noted: &Noted, names: &mut Vec<Name>) -> Vec<Place> {
             names.len() - 1
         })
     };
-    let places = noted.turn.asked.iter().map(|asked| {
+    let asked = noted.turn.asked.iter().zip(noted.turn.checks(&noted.receipts));
+    let places = asked.map(|(asked, check)| {
         let (limit, key) = asked.counter();
         let place = Place::cell(slot(Name::Counter(limit, key)));
-        match asked.check(noted.receipt).settles() {
+        match check.settles() {
             Some(receipt) => place.remembered_in(slot(Name::Receipt(receipt))),
             None => place,
         }
@@ -58,8 +59,7 @@ fn goes_on(states: &[State], left: &[(&Noted, &[Place])]) -> bool {
         if noted.begun > first_end {
             return false;
         }
-        let checks: Checks<'_> =
-            noted.turn.asked.iter().map(|asked| asked.check(noted.receipt)).collect();
+        let checks = noted.turn.checks(&noted.receipts);
         let mut states = states.to_vec();
         let mut decisions = vec![None; checks.len()];
         let set = Set::all(&checks, noted.id);

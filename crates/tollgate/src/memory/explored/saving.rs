@@ -1,1 +1,40 @@
-//! TODO
+//! Saving a store while others decide.
+
+use super::keys::{is_stuck_in_front, keys, name, residents};
+use super::limits::{BUCKET, LOG};
+use super::scene::Scene;
+use super::schedules::explore;
+use super::turn::{Turn, take};
+use crate::clock::ManualClock;
+use crate::memory::MemoryOptions;
+
+#[test]
+fn who_was_charged_before_is_saved() {
+    let residents = residents(&BUCKET);
+    let [first, second] = keys(&BUCKET, is_stuck_in_front);
+    let [log, another] = keys(&LOG, |_| true);
+    explore(move || {
+        let scene = Scene::with_pages(8);
+        scene.ask(&[take(&LOG, log)]);
+        scene.ask(&residents.iter().map(|key| take(&BUCKET, *key)).collect::<Vec<Turn>>());
+        scene.store.table.slab.page(0).set_crowded();
+        let mut file = Vec::new();
+        let save = || {
+            scene.store.save_to(&mut file).unwrap();
+        };
+        let threads = [
+            vec![take(&BUCKET, first), take(&LOG, log)],
+            vec![take(&BUCKET, second).and(take(&BUCKET, residents[0])), take(&LOG, another)],
+        ];
+        scene.play_beside(threads, save);
+        scene.assert_sound();
+        scene.assert_explained();
+        let options = MemoryOptions::new().max_bytes(1 << 20);
+        let (store, restored) = options.restore_from(ManualClock::default(), &file[..]).unwrap();
+        assert!(restored.is_as_expected(), "{restored}");
+        for key in &residents {
+            assert!(store.table.find(name(&BUCKET, key)).is_some(), "{key:?} is lost");
+        }
+        assert!(store.table.find(name(&LOG, &log)).is_some(), "the log is lost");
+    });
+}

@@ -8,7 +8,7 @@ use tollgate_core::{Id, Receipt, Set};
 
 use super::keys::{HASH_KEY, name};
 use super::model::{Noted, is_explained};
-use super::turn::{Answer, Asked, Checks, Turn, peek};
+use super::turn::{Answer, Asked, Receipts, Turn, peek};
 use crate::clock::ManualClock;
 use crate::memory::table::Table;
 use crate::memory::{Memory, MemoryOptions};
@@ -35,14 +35,13 @@ impl Scene {
 
     /// Asks these one after the other.
     pub(super) fn ask(&self, turns: &[Turn]) -> Vec<Answer> {
-        let mut receipt = None;
-        let mut answers = Vec::new();
-        for turn in turns {
-            let answer = self.apply(turn, receipt);
-            receipt = answer.receipt();
-            answers.push(answer);
-        }
-        answers
+        let mut receipts = Receipts::default();
+        let answers = turns.iter().map(|turn| {
+            let answer = self.apply(turn, receipts.of(turn));
+            receipts.keep(turn, &answer);
+            answer
+        });
+        answers.collect()
     }
 
     /// Lets threads ask, each its own turns.
@@ -63,16 +62,16 @@ impl Scene {
         })
     }
 
-    fn apply(&self, turn: &Turn, receipt: Option<Receipt>) -> Answer {
+    fn apply(&self, turn: &Turn, receipts: Vec<Option<Receipt>>) -> Answer {
         let begun = self.moments.fetch_add(1, Ordering::Relaxed);
         let id = Id::from_bits(begun as u128 + 1);
-        let checks: Checks<'_> = turn.asked.iter().map(|asked| asked.check(receipt)).collect();
+        let checks = turn.checks(&receipts);
         let mut decisions = vec![None; checks.len()];
         let applied = self.store.decide(&Set::all(&checks, id), &mut decisions);
         let answer = Answer { decisions, applied };
         let ended = self.moments.fetch_add(1, Ordering::Relaxed);
-        let noted = Noted { turn: turn.clone(), receipt, id, answer: answer.clone(), begun, ended };
-        self.noted().push(noted);
+        let (turn, noted) = (turn.clone(), answer.clone());
+        self.noted().push(Noted { turn, receipts, id, answer: noted, begun, ended });
         answer
     }
 

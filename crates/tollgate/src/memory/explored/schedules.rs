@@ -1,10 +1,13 @@
 //! Running the same under many schedules.
 
 use std::env;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use shuttle::scheduler::{PctScheduler, RandomScheduler, Scheduler};
 use shuttle::{Config, MaxSteps, Runner};
+
+use super::bursts::Bursts;
 
 /// Enough that each of the mistakes these tests were tried on is found nearly every time.
 const USUAL: usize = 1_000;
@@ -13,16 +16,15 @@ const STEPS: usize = 200_000;
 /// So many times, one that should have waited overtakes: few are enough for nearly all mistakes.
 const DEPTH: usize = 4;
 
-/// Runs it under many schedules: `TOLLGATE_SCHEDULES`, or as many as are usual, in each of two ways.
-///
-/// One throws dice at every step. The other lets the first in line run on and overtakes a few
-/// times: it finds what happens only if one stands still for long.
+/// Runs it under many schedules, as many as `TOLLGATE_SCHEDULES` says or as are usual, in each of
+/// three ways: dice at every step; a line in which few overtake; and [`Bursts`].
 pub(super) fn explore(run: impl Fn() + Send + Sync + 'static) {
     let schedules = env::var("TOLLGATE_SCHEDULES").ok();
     let schedules = schedules.and_then(|text| text.parse().ok()).unwrap_or(USUAL);
     let run = Arc::new(run);
     under(RandomScheduler::new(schedules), run.clone());
-    under(PctScheduler::new(DEPTH, schedules), run);
+    under(PctScheduler::new(DEPTH, schedules), run.clone());
+    under(Bursts::new(schedules, RandomState::new().hash_one(schedules)), run);
 }
 
 fn under(scheduler: impl Scheduler + 'static, run: Arc<impl Fn() + Send + Sync + 'static>) {

@@ -1,1 +1,106 @@
-//! TODO
+//! Sets of counters, in any order, against each other.
+
+use super::keys::{Key, first_page_of, keys};
+use super::limits::{BUCKET, LOG, WIDE};
+use super::scene::Scene;
+use super::schedules::explore;
+use super::turn::{Turn, give_back, peek, reset, take, take_many};
+
+/// Keys of the same page, and of others.
+fn three() -> [Key; 3] {
+    let [first, second] = keys(&BUCKET, |name| first_page_of(name) == 0);
+    let [third] = keys(&BUCKET, |name| first_page_of(name) == 2);
+    [first, second, third]
+}
+
+fn all(keys: &[Key]) -> Turn {
+    let mut turns = keys.iter().map(|key| take(&BUCKET, *key));
+    let first = turns.next().unwrap();
+    turns.fold(first, Turn::and)
+}
+
+fn assert_all(scene: &Scene) {
+    scene.assert_sound();
+    scene.assert_explained();
+}
+
+#[test]
+fn sets_of_what_is_there_are_all_or_nothing() {
+    let [a, b, c] = three();
+    explore(move || {
+        let scene = Scene::with_pages(4);
+        scene.ask(&[take_many(&BUCKET, a, 0), take(&BUCKET, b), take(&BUCKET, c)]);
+        scene.ask(&[take(&BUCKET, a), give_back(&BUCKET, a)]);
+        scene.play([
+            vec![all(&[a, b, c]), all(&[a, b])],
+            vec![all(&[c, a]), take(&BUCKET, b)],
+            vec![take(&BUCKET, a), all(&[b, a])],
+        ]);
+        assert_all(&scene);
+    });
+}
+
+#[test]
+fn sets_of_newcomers_are_all_or_nothing() {
+    let [a, b, c] = three();
+    explore(move || {
+        let scene = Scene::with_pages(4);
+        scene.play([
+            vec![all(&[a, b, c])],
+            vec![all(&[c, b, a])],
+            vec![take(&BUCKET, b), all(&[b, a])],
+        ]);
+        assert_all(&scene);
+    });
+}
+
+#[test]
+fn a_refused_newcomer_is_absent_at_the_same_moment() {
+    let [a, b, c] = three();
+    explore(move || {
+        let scene = Scene::with_pages(4);
+        scene.ask(&[take_many(&BUCKET, c, 2)]);
+        scene.play([
+            vec![all(&[a, b]), all(&[a, c])],
+            vec![all(&[b, c]), peek(&BUCKET, a).and(take(&BUCKET, b))],
+            vec![peek(&BUCKET, b).and(peek(&BUCKET, a)), take_many(&BUCKET, b, 2)],
+        ]);
+        assert_all(&scene);
+    });
+}
+
+#[test]
+fn what_only_looks_sees_one_moment() {
+    let [a, b, _] = three();
+    explore(move || {
+        let scene = Scene::with_pages(4);
+        scene.ask(&[take(&BUCKET, a), take(&BUCKET, b)]);
+        scene.play([
+            vec![peek(&BUCKET, a).and(peek(&BUCKET, b))],
+            vec![
+                take(&BUCKET, a),
+                take(&BUCKET, b),
+                give_back(&BUCKET, b),
+                give_back(&BUCKET, a),
+                take(&BUCKET, a),
+                take(&BUCKET, b),
+            ],
+        ]);
+        assert_all(&scene);
+    });
+}
+
+#[test]
+fn sets_of_words_and_records_are_all_or_nothing() {
+    let [a, b, c] = three();
+    explore(move || {
+        let scene = Scene::with_pages(4);
+        scene.ask(&[take(&BUCKET, a), take(&LOG, b)]);
+        scene.play([
+            vec![take(&BUCKET, a).and(take(&LOG, b)).and(take(&LOG, c))],
+            vec![take(&LOG, c).and(take(&LOG, b)), reset(&BUCKET, a).and(take(&LOG, c))],
+            vec![take(&LOG, b), peek(&BUCKET, a).and(peek(&LOG, b)).and(take(&WIDE, c))],
+        ]);
+        assert_all(&scene);
+    });
+}

@@ -1,11 +1,11 @@
 //! What a thread asks, and what it was answered.
 
-use smallvec::SmallVec;
 use tollgate_core::{Ask, Check, Cost, Decision, Limit, Receipt};
 
-use super::keys::Key;
+use super::keys::{Key, name};
 use crate::calendar::period_at;
 use crate::clock::{Clock, ManualClock};
+use crate::memory::hash::Fingerprint;
 use crate::store::Applied;
 
 /// One set of checks.
@@ -25,7 +25,7 @@ pub(super) struct Asked {
 #[derive(Debug, Clone, Copy)]
 enum Wish {
     Ask(Ask),
-    /// Gives back what the thread's turn before has taken from this limit and key.
+    /// Gives back what the thread has last taken from this limit for this key.
     GiveBack,
 }
 
@@ -37,6 +37,15 @@ pub(super) struct Answer {
 }
 
 impl Turn {
+    /// The keys it takes from.
+    pub(super) fn taken(&self) -> impl Iterator<Item = Key> {
+        let takes = |asked: &&Asked| match asked.wish {
+            Wish::Ask(Ask::Take(take)) => take.most() > 0,
+            _ => false,
+        };
+        self.asked.iter().filter(takes).map(|asked| asked.key)
+    }
+
     pub(super) fn and(mut self, other: Self) -> Self {
         self.asked.extend(other.asked);
         self
@@ -72,12 +81,16 @@ impl Asked {
         (self.limit, self.key)
     }
 
-    /// The check, for a thread whose turn before has this receipt.
+    fn name(&self) -> Fingerprint {
+        name(self.limit, &self.key)
+    }
+
+    /// The check, for a thread that has this receipt for what it has last taken.
     pub(super) fn check(&self, receipt: Option<Receipt>) -> Check<'_> {
         let ask = match (self.wish, receipt) {
             (Wish::Ask(ask), _) => ask,
             (Wish::GiveBack, Some(receipt)) => Ask::Settle { receipt, actual: Cost::ZERO },
-            // Refused: there is nothing to give back.
+            // It was refused: there is nothing to give back.
             (Wish::GiveBack, None) => Ask::peek(),
         };
         let check = Check::new(self.limit, &self.key).ask(ask);
@@ -89,12 +102,28 @@ impl Asked {
     }
 }
 
-impl Answer {
-    /// What the next turn of the thread may give back.
-    pub(super) fn receipt(&self) -> Option<Receipt> {
-        let [decision] = self.decisions[..] else { return None };
-        decision?.receipt().copied()
+impl Turn {
+    /// The checks, for a thread that has these receipts.
+    pub(super) fn checks(&self, receipts: &[Option<Receipt>]) -> Vec<Check<'_>> {
+        self.asked.iter().zip(receipts).map(|(asked, receipt)| asked.check(*receipt)).collect()
     }
 }
 
-pub(super) type Checks<'a> = SmallVec<[Check<'a>; 4]>;
+/// The receipts of a thread.
+#[derive(Debug, Default)]
+pub(super) struct Receipts(Vec<(Fingerprint, Option<Receipt>)>);
+
+impl Receipts {
+    /// What the checks of a turn may give back.
+    pub(super) fn of(&self, turn: &Turn) -> Vec<Option<Receipt>> {
+        let last = |asked: &Asked| self.0.iter().rfind(|kept| kept.0 == asked.name())?.1;
+        turn.asked.iter().map(last).collect()
+    }
+
+    pub(super) fn keep(&mut self, turn: &Turn, answer: &Answer) {
+        for (asked, decision) in turn.asked.iter().zip(&answer.decisions) {
+            let receipt = decision.as_ref().and_then(|decision| decision.receipt().copied());
+            self.0.push((asked.name(), receipt));
+        }
+    }
+}

@@ -12,8 +12,8 @@ static BEGUN: AtomicU64 = AtomicU64::new(0);
 #[derive(Debug)]
 pub(super) struct Aside<'a> {
     file: File,
-    /// Where it is; `None` when it is in its place.
-    aside: Option<PathBuf>,
+    /// `None` when it is in its place.
+    path: Option<PathBuf>,
     place: &'a Path,
 }
 
@@ -31,7 +31,7 @@ impl<'a> Aside<'a> {
             match open(&aside) {
                 // Left behind by a process that was killed and had our number, or not ours.
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                opened => return Ok(Self { file: opened?, aside: Some(aside), place }),
+                opened => return Ok(Self { file: opened?, path: Some(aside), place }),
             }
         }
     }
@@ -43,9 +43,9 @@ impl<'a> Aside<'a> {
     /// Replaces what is in the file's place.
     pub(super) fn put_in_place(mut self) -> io::Result<()> {
         self.file.sync_all()?;
-        if let Some(aside) = &self.aside {
-            fs::rename(aside, self.place)?;
-            self.aside = None;
+        if let Some(path) = &self.path {
+            fs::rename(path, self.place)?;
+            self.path = None;
         }
         Ok(())
     }
@@ -53,9 +53,9 @@ impl<'a> Aside<'a> {
 
 impl Drop for Aside<'_> {
     fn drop(&mut self) {
-        if let Some(aside) = &self.aside {
+        if let Some(path) = &self.path {
             // Whatever went wrong before is what is reported.
-            let _ = fs::remove_file(aside);
+            let _ = fs::remove_file(path);
         }
     }
 }

@@ -70,8 +70,7 @@ impl<'m, C: Clock> Gather<'m, C> {
         let table = &self.store.table;
         let mut patience = Patience::default();
         // What can not be found through its door is not there any more.
-        while let Some(Found { cell, word }) =
-            table.find(name).or_else(|| table.door(name).find())
+        while let Some(Found { cell, word }) = table.find(name).or_else(|| table.door(name).find())
         {
             if word.is_ready() {
                 if !self.scales.is_free(word) {

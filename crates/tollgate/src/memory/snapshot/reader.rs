@@ -21,17 +21,8 @@ pub(super) struct Reader<R> {
 /// One counter.
 #[derive(Debug)]
 pub(super) enum Entry {
-    Word {
-        name: Fingerprint,
-        word: Word,
-    },
-    Record {
-        name: Fingerprint,
-        mark: Mark,
-        share: u16,
-        fresh_at: Time,
-        state: State,
-    },
+    Word { name: Fingerprint, word: Word },
+    Record { name: Fingerprint, mark: Mark, share: u16, fresh_at: Time, state: State },
 }
 
 impl<R: Read> Reader<R> {

@@ -1,0 +1,70 @@
+//! The store, and what is kept of it when the program ends.
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use anyhow::{Context, Result};
+use tollgate::{Keeper, Limiter, MemoryOptions, Saved, SnapshotError};
+use tollgate_server::Snapshots;
+use tracing::{debug, warn};
+
+use crate::args::ServeArgs;
+use crate::period::Every;
+
+/// What became of the last snapshot.
+type Last = Arc<Mutex<Option<Result<Saved, SnapshotError>>>>;
+
+/// A limiter on the memory store, with what its snapshot has; and a line about that.
+pub(crate) fn limiter(args: &ServeArgs) -> Result<(Limiter, Option<String>)> {
+    let mut options = MemoryOptions::new();
+    if let Some(max) = args.memory_max {
+        options = options.max_bytes(max.0);
+    }
+    let Some(path) = &args.snapshot else {
+        return Ok((Limiter::new(options.build()?), None));
+    };
+    let (store, restored) = options.restore(path)?;
+    Ok((Limiter::new(store), Some(restored.to_string())))
+}
+
+/// Takes snapshots until it is done.
+pub(crate) struct Keeping {
+    keeper: Keeper,
+    path: PathBuf,
+    last: Last,
+}
+
+impl Keeping {
+    /// Takes a snapshot every so often.
+    pub(crate) fn start(
+        limiter: &Limiter,
+        path: PathBuf,
+        every: Every,
+        snapshots: &Snapshots,
+    ) -> Result<Self> {
+        let (last, snapshots) = (Last::default(), snapshots.clone());
+        let own = Arc::clone(&last);
+        let report = move |outcome: Result<Saved, SnapshotError>| {
+            match &outcome {
+                Ok(Saved { counters, bytes, .. }) => debug!(counters, bytes, "snapshot taken"),
+                Err(error) => warn!("{error}"),
+            }
+            snapshots.tell(&outcome);
+            *own.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
+        };
+        let keeper = Keeper::start(limiter, &path, every.0, report)
+            .context("cannot start the thread that takes snapshots")?;
+        Ok(Self { keeper, path, last })
+    }
+
+    /// Takes a last snapshot; a line about it.
+    pub(crate) fn finish(self) -> Result<String> {
+        let Self { keeper, path, last } = self;
+        keeper.stop();
+        let last = last.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let saved = last.context("cannot take a last snapshot: the thread for it has ended")??;
+        let counters = saved.counters;
+        let plural = if counters == 1 { "" } else { "s" };
+        Ok(format!("saved {counters} counter{plural} in the snapshot {}", path.display()))
+    }
+}
