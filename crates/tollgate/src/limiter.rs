@@ -17,7 +17,7 @@ use crate::error::CheckError;
 use crate::in_flight::{Hold, InFlight};
 use crate::memory::Memory;
 use crate::plan::Plan;
-use crate::store::Store;
+use crate::store::{Applied, Store};
 use crate::verdict::Verdict;
 use crate::waiting::wait_for_turn;
 
@@ -282,7 +282,7 @@ impl<S: Store> Limiter<S> {
     }
 
     pub(crate) async fn ask(&self, check: &Check<'_>) -> Result<Decision, CheckError> {
-        if let Some(decision) = self.ask_at_once(check) {
+        if let Some(decision) = self.ask_at_once(check).or_else(|| self.ask_any_at_once(check)) {
             return Ok(decision);
         }
         let mut decisions = [None];
@@ -322,7 +322,25 @@ impl<S: Store> Limiter<S> {
         }
     }
 
-    /// The answer, if the store has it without waiting.
+    /// The answer of any limit, if the store has it without waiting.
+    #[inline(never)]
+    pub(crate) fn ask_any_at_once(&self, check: &Check<'_>) -> Option<Decision> {
+        validate(check).ok()?;
+        let calendar = check.limit().calendar().is_some();
+        let mut time = if calendar { self.store.clock().now() } else { Time::EPOCH };
+        let mut decisions = [None];
+        for _ in 0..CALENDAR_TRIES {
+            let check = in_period(*check, time);
+            let set = Set::one(&check, fresh_id());
+            match self.store.apply_at_once(&set, &mut decisions)? {
+                Applied { ruling: Ruling::Stale, now } => time = now,
+                _ => return decisions[0],
+            }
+        }
+        None
+    }
+
+    /// The answer of a bucket, if the store has it without waiting.
     #[inline(always)]
     pub(crate) fn ask_at_once(&self, check: &Check<'_>) -> Option<Decision> {
         validate(check).ok()?;

@@ -126,10 +126,14 @@ impl<C: Clock> Memory<C> {
 
     fn decide(&self, set: &Set<'_>, decisions: &mut [Option<Decision>]) -> Applied {
         let quickly = match set.checks() {
-            [_] => self.decide_alone(set).map(|(applied, decision)| {
-                decisions[0] = Some(decision);
-                applied
-            }),
+            [check] if check.takes_from_bucket() => match self.decide_alone(set) {
+                Some((applied, decision)) => {
+                    decisions[0] = Some(decision);
+                    Some(applied)
+                }
+                None => self.decide_recorded(set, decisions),
+            },
+            [_] => self.decide_recorded(set, decisions),
             _ => self.decide_together(set, decisions),
         };
         quickly.unwrap_or_else(|| self.decide_set(set, decisions))

@@ -144,6 +144,47 @@ impl<C: Clock> Memory<C> {
         Some(applied)
     }
 
+    /// Decides one check whose counter is there and has a record. `None` if it is anything else,
+    /// or if somebody was in the way.
+    pub(super) fn decide_recorded(
+        &self,
+        set: &Set<'_>,
+        decisions: &mut [Option<Decision>],
+    ) -> Option<Applied> {
+        let [check] = set.checks() else { return None };
+        if check.settles().is_some() {
+            return None;
+        }
+        let found = self.table.find(self.key.counter(check))?;
+        let record = found.word.record()?;
+        if !found.cell.lock(found.word) {
+            return None;
+        }
+        // Unlocked also if deciding should panic.
+        let mut locked = Locked { cells: SmallVec::new() };
+        locked.cells.push(found);
+        let ((applied, filed), grown) = self.records.change(record, |record| {
+            // Read under the lock, so that time never goes back for a counter.
+            let now = self.clock.now();
+            let state = std::slice::from_mut(&mut record.state);
+            let ruling = decide(set, now, &[Place::cell(0)], state, decisions);
+            record.fresh_at = check.limit().fresh_at(&record.state);
+            record.share = check.limit().share_used(&record.state, now);
+            let filed = found.word.with_state(&record.state, self.epoch);
+            (Applied { ruling, now }, filed)
+        })?;
+        if let Some(filed) = filed {
+            self.records.free(record);
+            locked.cells.clear();
+            found.cell.unlock(filed);
+        }
+        drop(locked);
+        if grown {
+            self.keep_within_bounds(applied.now);
+        }
+        Some(applied)
+    }
+
     /// Decides any set.
     #[inline(never)]
     pub(super) fn decide_set(&self, set: &Set<'_>, decisions: &mut [Option<Decision>]) -> Applied {

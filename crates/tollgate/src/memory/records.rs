@@ -65,6 +65,24 @@ impl Records {
         u32::try_from(self.all.push(Mutex::new(record))).unwrap_or(u32::MAX)
     }
 
+    /// Changes a record where it is; says also whether it has grown.
+    pub(super) fn change<T>(
+        &self,
+        number: u32,
+        change: impl FnOnce(&mut Record) -> T,
+    ) -> Option<(T, bool)> {
+        let mut record = lock(self.all.get(number as usize)?);
+        let before = record.state.heap_bytes();
+        let changed = change(&mut record);
+        let after = record.state.heap_bytes();
+        if after > before {
+            self.bytes.fetch_add(after - before, Relaxed);
+        } else if after < before {
+            self.bytes.fetch_sub(before - after, Relaxed);
+        }
+        Some((changed, after > before))
+    }
+
     /// Takes a state out, to be put back by [`put`](Records::put).
     pub(super) fn take(&self, number: u32) -> State {
         let Some(record) = self.all.get(number as usize) else { return State::Vacant };
