@@ -134,10 +134,9 @@ impl Snapshot {
     /// The line about this file, with the name of the file left out.
     fn line(&self, said: &str) -> String {
         let name = self.0.display().to_string();
-        let mut lines = said.lines().filter(|line| line.contains(&name));
-        let line = lines.next().unwrap_or_else(|| panic!("nothing about {name} in: {said}"));
-        assert_eq!(lines.next(), None, "one line is enough");
-        line.replace(&name, "FILE")
+        let lines: Vec<_> = said.lines().filter(|line| line.contains(&name)).collect();
+        assert_eq!(lines.len(), 1, "one line about {name}, in: {said}");
+        lines[0].replace(&name, "FILE")
     }
 }
 

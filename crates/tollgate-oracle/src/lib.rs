@@ -4,7 +4,6 @@
 //! contract that agree on millions of steps are worth more than one reading tested against itself.
 
 #![forbid(unsafe_code)]
-
 // A trace that contradicts itself is a mistake of whoever wrote it; stopping loudly is the answer.
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used)]
 

@@ -1,6 +1,5 @@
 //! A slot that is held while a request is in flight.
 
-
 use tollgate_core::{Ask, Check, Cost, Decision, Limit, Receipt};
 
 use crate::deciding::{Deciding, Question};
@@ -46,9 +45,7 @@ impl<S: Store> InFlight<S> {
     ///
     /// Refused as lost if the lease had run out: somebody else may have the slot by now, so
     /// more may be in flight than the limit says.
-    pub fn renew(
-        &self,
-    ) -> Deciding<S, impl Question<Answer = Result<Decision, CheckError>> + '_> {
+    pub fn renew(&self) -> Deciding<S, impl Question<Answer = Result<Decision, CheckError>> + '_> {
         let ask = self.receipt.map_or(Ask::peek(), Ask::Renew);
         self.limiter.check(Check::new(&self.limit, &self.key[..]).ask(ask))
     }

@@ -70,6 +70,11 @@
 //! less does not; where the time is unknown or never comes, it is absent and the
 //! [`Refusal`] says why.
 
+#![allow(
+    clippy::inline_always,
+    reason = "a decision stays in registers only where all of its way is inlined; see docs/benchmarks.md"
+)]
+
 /// The README's example, compiled and run.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]

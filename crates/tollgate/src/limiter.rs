@@ -12,11 +12,11 @@ use tollgate_core::{Ask, Check, Cost, Decision, Id, Limit, Period, Receipt, Ruli
 use crate::calendar::period_at;
 use crate::clock::Clock;
 use crate::deciding::{Deciding, Question, Waiting};
-use crate::question::{Lone, Whole};
 use crate::error::CheckError;
 use crate::in_flight::{Hold, InFlight};
 use crate::memory::Memory;
 use crate::plan::Plan;
+use crate::question::{Lone, Whole};
 use crate::store::{Applied, Store};
 use crate::verdict::Verdict;
 use crate::waiting::wait_for_turn;
@@ -78,9 +78,11 @@ impl<S: Store> Limiter<S> {
         &'a self,
         check: Check<'a>,
     ) -> Deciding<S, impl Question<Answer = Result<Decision, CheckError>> + 'a> {
-        Deciding::new(Lone { limiter: self, check, wait: |limiter: &'a Self, check| async move {
-            limiter.ask(&check).await
-        } })
+        Deciding::new(Lone {
+            limiter: self,
+            check,
+            wait: |limiter: &'a Self, check| async move { limiter.ask(&check).await },
+        })
     }
 
     /// Asks everything a request owes, in one step: all of it is charged, or nothing is.
@@ -302,9 +304,8 @@ impl<S: Store> Limiter<S> {
     #[inline(always)]
     pub(crate) fn ask_all_at_once(&self, plan: &Plan<'_>) -> Option<Verdict> {
         let checks = plan.checks();
-        let simple = |check: &Check<'_>| {
-            validate(check).is_ok() && check.limit().calendar().is_none()
-        };
+        let simple =
+            |check: &Check<'_>| validate(check).is_ok() && check.limit().calendar().is_none();
         if checks.len() > Self::MAX_CHECKS || !checks.iter().all(simple) {
             return None;
         }

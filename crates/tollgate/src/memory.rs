@@ -333,11 +333,7 @@ impl<C: Clock> Store for Memory<C> {
     }
 
     #[inline]
-    fn apply_at_once(
-        &self,
-        set: &Set<'_>,
-        decisions: &mut [Option<Decision>],
-    ) -> Option<Applied> {
+    fn apply_at_once(&self, set: &Set<'_>, decisions: &mut [Option<Decision>]) -> Option<Applied> {
         Some(self.decide(set, decisions))
     }
 

@@ -3,11 +3,6 @@
 //! Where the answer comes at once, a question is asked where it is: moving a check into a future,
 //! and its decision out of one, costs as much as deciding it.
 
-#![allow(
-    clippy::inline_always,
-    reason = "answers stay in registers only if it is; see docs/benchmarks.md"
-)]
-
 use std::future::Future;
 
 use tollgate_core::{Check, Decision};

@@ -8,6 +8,7 @@ mod it {
     mod conformance;
     mod flood;
     mod forgetting;
+    mod growing;
     mod holding;
     mod limiter;
     mod snapshot;

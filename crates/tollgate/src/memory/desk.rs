@@ -37,7 +37,7 @@ fn in_order(names: &[Fingerprint; FEW], count: usize) -> Option<[usize; FEW]> {
 
 /// The counters of a set, each once.
 struct Names {
-    names: SmallVec<[Fingerprint; 4]>,
+    all: SmallVec<[Fingerprint; 4]>,
     places: SmallVec<[Place; 4]>,
     /// Their indices in the order in which they are locked.
     order: SmallVec<[usize; 4]>,
@@ -56,7 +56,7 @@ impl Names {
         }
         let mut order: SmallVec<[usize; 4]> = (0..names.len()).collect();
         order.sort_unstable_by_key(|index| names[*index]);
-        Self { names, places, order }
+        Self { all: names, places, order }
     }
 
     /// The limit that a counter belongs to. A remembered settlement tells itself when it is
@@ -262,7 +262,7 @@ impl<'t> Claims<'t> {
         let mut claims = Self { claims: SmallVec::new() };
         let newcomers: SmallVec<[(usize, bool); 4]> = newcomers.collect();
         for &(index, _) in newcomers.iter().filter(|(_, remembers)| *remembers) {
-            let name = names.names[index];
+            let name = names.all[index];
             let mark = Mark::of(names.limit(set, index));
             match store.claim(name, mark, now, may_forget) {
                 Ok(claimed) => claims.claims.push((index, claimed)),
@@ -273,7 +273,7 @@ impl<'t> Claims<'t> {
         // Nothing to write for the others, but what was answered must be true: of all at once,
         // so they are looked for last, when whoever would write them can see what is claimed.
         for &(index, _) in newcomers.iter().filter(|(_, remembers)| !*remembers) {
-            let door = store.table.door_or_way_out(names.names[index]).ok_or(Attempt::Again)?;
+            let door = store.table.door_or_way_out(names.all[index]).ok_or(Attempt::Again)?;
             if door.find().is_some() {
                 return Err(Attempt::Again);
             }
@@ -309,7 +309,7 @@ impl<'s, C: Clock> Swapping<'_, 's, C> {
     fn attempt(&self, decisions: &mut [Option<Decision>]) -> Attempt {
         let Self { store, set, names, .. } = self;
         let found: SmallVec<[Option<Found<'s>>; 4]> =
-            names.names.iter().map(|name| store.table.find(*name)).collect();
+            names.all.iter().map(|name| store.table.find(*name)).collect();
         let word = |found: &Option<Found<'_>>| found.map_or(Word::EMPTY, |found| found.word);
         if found.iter().any(|found| !word(found).is_ready()) {
             return Attempt::Lock;
@@ -327,7 +327,7 @@ impl<'s, C: Clock> Swapping<'_, 's, C> {
             }
         }
         if found.iter().zip(&after).all(|(found, after)| word(found) == *after) {
-            let stands = names.names.iter().zip(&found).all(|(name, found)| match found {
+            let stands = names.all.iter().zip(&found).all(|(name, found)| match found {
                 Some(found) => found.cell.word() == found.word,
                 None => store.table.door(*name).find().is_none(),
             });
@@ -373,7 +373,7 @@ struct Locking<'a, 's, C> {
     may_forget: bool,
 }
 
-impl<'a, 's, C: Clock> Locking<'a, 's, C> {
+impl<'s, C: Clock> Locking<'_, 's, C> {
     fn attempt(&self, decisions: &mut [Option<Decision>]) -> Attempt {
         let Self { store, set, names, may_forget } = *self;
         let Some(found) = self.lock_all() else { return Attempt::Again };
@@ -391,7 +391,7 @@ impl<'a, 's, C: Clock> Locking<'a, 's, C> {
                 .collect();
             match Claims::all(store, set, names, absent.into_iter(), now, may_forget) {
                 Ok(claims) => claims.fill(|index| {
-                    let (name, limit) = (names.names[index], names.limit(set, index));
+                    let (name, limit) = (names.all[index], names.limit(set, index));
                     let state = std::mem::take(&mut loan.states[index]);
                     store.file(name, Word::EMPTY, state, limit, now)
                 }),
@@ -411,10 +411,10 @@ impl<'a, 's, C: Clock> Locking<'a, 's, C> {
     fn lock_all(&self) -> Option<SmallVec<[Option<Found<'s>>; 4]>> {
         let mut locked = Locked { cells: SmallVec::new() };
         let mut all: SmallVec<[Option<Found<'s>>; 4]> = SmallVec::new();
-        all.resize(self.names.names.len(), None);
+        all.resize(self.names.all.len(), None);
         for index in &self.names.order {
             let mut patience = Patience::default();
-            while let Some(found) = self.store.table.find(self.names.names[*index]) {
+            while let Some(found) = self.store.table.find(self.names.all[*index]) {
                 if found.word.is_moved() {
                     return None;
                 }
@@ -461,7 +461,7 @@ impl<C: Clock> Drop for Loan<'_, '_, '_, C> {
             let Some(found) = found else { continue };
             let state = std::mem::take(&mut self.states[index]);
             let limit = names.limit(set, index);
-            let word = store.file(names.names[index], found.word, state, limit, self.now);
+            let word = store.file(names.all[index], found.word, state, limit, self.now);
             found.cell.unlock(word);
         }
     }

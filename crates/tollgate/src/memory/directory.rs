@@ -19,6 +19,8 @@ use super::sync::{AcqRel, Acquire, AtomicU32, AtomicUsize, Relaxed, Release};
 pub(super) const FIRST_PAGES: [usize; 3] = [3, 4, 5];
 const FIRST_UNITS: usize = 12;
 
+/// A page of average size has four to eight.
+const MOST_UNITS_PER_PAGE: usize = 64;
 /// Levels, each with twice the units of the one before: enough for more pages than fit anywhere.
 const LEVELS: usize = 26;
 
@@ -96,14 +98,16 @@ impl Directory {
         0
     }
 
-    /// The two halves of a page's units, with all units halved where that is needed; `None` if
-    /// they can not be halved any more.
-    pub(super) fn halves(&self, units: Units) -> Option<(Units, Units)> {
+    /// The two halves of the units of one of so many pages, with all units halved where that is
+    /// needed; `None` if they can not be halved any more.
+    pub(super) fn halves(&self, units: Units, pages: usize) -> Option<(Units, Units)> {
         let mut finest = self.finest.load(Relaxed);
         let mut units = units.at(finest);
         if units.count % 2 == 1 {
             finest += 1;
-            if finest == LEVELS {
+            // Fingerprints spread evenly: pages that are so unlike do not come about by chance,
+            // and the directory shall stay small beside them.
+            if finest == LEVELS || FIRST_UNITS << finest > MOST_UNITS_PER_PAGE * pages {
                 return None;
             }
             self.allocate(finest);
@@ -157,5 +161,52 @@ impl Units {
 #[inline]
 fn unit(name: Fingerprint, level: usize) -> usize {
     // The upper half of the fingerprint as a fraction of all units.
-    ((name.bits() >> 32) as usize * (FIRST_UNITS << level)) >> 32
+    let unit = ((name.bits() >> 32) * ((FIRST_UNITS as u64) << level)) >> 32;
+    #[allow(clippy::cast_possible_truncation, reason = "less than the number of units")]
+    let unit = unit as usize;
+    unit
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Fingerprints from end to end.
+    fn names() -> impl Iterator<Item = Fingerprint> {
+        (0..4_096).map(|at: u64| Fingerprint::new(at << 52 | 1 << 40))
+    }
+
+    #[test]
+    fn every_fingerprint_has_the_page_whose_units_have_it() {
+        let (directory, mut units) = Directory::new();
+        for round in 0..200 {
+            let page = round * 7 % units.len();
+            let new = units.len();
+            let Some((lower, upper)) = directory.halves(units[page], new) else { continue };
+            units[page] = lower;
+            units.push(upper);
+            directory.enter(upper, new);
+            directory.enter(lower, page);
+            // Not each time: entries that nobody looked up at one level are inherited by the next.
+            if round % 3 == 0 {
+                for name in names() {
+                    assert!(units[directory.page(name)].has(name), "after {round} divisions");
+                    assert_eq!(units.iter().filter(|units| units.has(name)).count(), 1);
+                }
+            }
+        }
+        assert!(units.len() > 150, "{} pages", units.len());
+    }
+
+    #[test]
+    fn a_page_is_not_divided_for_ever() {
+        let (directory, units) = Directory::new();
+        let mut smallest = units[0];
+        let mut divisions = 0;
+        while let Some((lower, _)) = directory.halves(smallest, units.len() + divisions) {
+            smallest = lower;
+            divisions += 1;
+        }
+        assert!((4..=12).contains(&divisions), "{divisions} divisions");
+    }
 }

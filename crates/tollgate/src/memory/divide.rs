@@ -110,7 +110,7 @@ impl Table {
         if new >= self.most_pages {
             return Divided::NoRoom;
         }
-        let Some((lower, upper)) = self.directory.halves(growth.units[number]) else {
+        let Some((lower, upper)) = self.directory.halves(growth.units[number], new) else {
             return Divided::NoRoom;
         };
         if !may_grow() {

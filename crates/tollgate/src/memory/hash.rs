@@ -25,6 +25,13 @@ impl Fingerprint {
     pub(super) const fn bits(self) -> u64 {
         self.0
     }
+
+    /// Its lower bits, to find a place by.
+    #[inline]
+    #[allow(clippy::cast_possible_truncation, reason = "the lower half is enough")]
+    pub(super) const fn index(self) -> usize {
+        self.0 as usize
+    }
 }
 
 /// The secret key of a store's hash. A snapshot keeps it.

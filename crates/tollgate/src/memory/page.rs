@@ -128,14 +128,14 @@ impl Drop for AllDoors<'_> {
 /// The line where a key is looked for first.
 #[inline]
 pub(super) fn home_of(name: Fingerprint) -> usize {
-    name.bits() as usize % LINES
+    name.index() % LINES
 }
 
 /// Where the keys of a line may be found: in their home, else in the line beside it, else in
 /// two lines elsewhere. A key is further on only if all lines before were full, and a line that
 /// was full stays so until the page is divided.
 pub(super) fn lines_of(name: Fingerprint) -> [usize; 4] {
-    let bits = name.bits() as usize;
+    let bits = name.index();
     let home = home_of(name);
     let mut other = bits / LINES % LINES;
     if other / 2 == home / 2 {

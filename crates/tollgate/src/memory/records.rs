@@ -52,7 +52,7 @@ impl Records {
 
     /// Keeps a state; returns the number of its record.
     pub(super) fn keep(&self, record: Record) -> u32 {
-        let list = record.owner.map_or(0, |owner| owner.bits() as usize / 64 % LISTS);
+        let list = list_of(&record);
         self.bytes.fetch_add(record.state.heap_bytes(), Relaxed);
         let free = lock(&self.free[list]).pop();
         if let Some(number) = free
@@ -104,7 +104,7 @@ impl Records {
         let Some(record) = self.all.get(number as usize) else { return };
         let record = std::mem::take(&mut *lock(record));
         self.bytes.fetch_sub(record.state.heap_bytes(), Relaxed);
-        let list = record.owner.map_or(0, |owner| owner.bits() as usize / 64 % LISTS);
+        let list = list_of(&record);
         lock(&self.free[list]).push(number);
     }
 
@@ -127,10 +127,14 @@ impl Records {
         let looked_at = (hand..hand + few).filter_map(|at| {
             // Neighbours came at about the same time and are much alike: jump about.
             let fraction = (at as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
-            let number = u32::try_from(fraction * count >> 32).ok()?;
+            let number = u32::try_from((fraction * count) >> 32).ok()?;
             let owner = self.read(number, |record| record.owner)??;
             Some((self.share(number, now), owner))
         });
         looked_at.min_by_key(|(share, _)| *share).map(|(_, owner)| owner)
     }
+}
+
+fn list_of(record: &Record) -> usize {
+    record.owner.map_or(0, |owner| owner.index() / 64 % LISTS)
 }

@@ -30,7 +30,8 @@ fn last_word(rest: &[u8]) -> u64 {
     if let (Some(head), Some(tail)) = (rest.first_chunk(), rest.last_chunk()) {
         // Four bytes from the front and four from the back, which may overlap.
         let shift = (rest.len() - 4) * 8;
-        return u64::from(u32::from_le_bytes(*head)) | u64::from(u32::from_le_bytes(*tail)) << shift;
+        return u64::from(u32::from_le_bytes(*head))
+            | u64::from(u32::from_le_bytes(*tail)) << shift;
     }
     rest.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
 }

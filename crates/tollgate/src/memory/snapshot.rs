@@ -87,7 +87,8 @@ impl<C: Clock> Memory<C> {
         let mut aside = Aside::create(path).map_err(failed)?;
         let saved = self.save_to(aside.file()).map_err(failed)?;
         aside.put_in_place().map_err(failed)?;
-        aside::make_last(path).map_err(|source| SnapshotError { placed: true, ..failed(source) })?;
+        aside::make_last(path)
+            .map_err(|source| SnapshotError { placed: true, ..failed(source) })?;
         Ok(saved)
     }
 

@@ -244,3 +244,66 @@ impl Word {
         u16::try_from(share.max(1)).unwrap_or(u16::MAX)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EPOCH: Epoch = Epoch(Time::from_micros(1_767_225_600_000_000));
+
+    fn after(micros: u64) -> Time {
+        Time::from_micros(EPOCH.0.as_micros() + micros)
+    }
+
+    #[test]
+    fn what_fits_comes_back_and_what_does_not_is_refused() {
+        let word = Word::EMPTY.marked(Mark(0x2A5));
+        for micros in [1, 2, 1_000_000, PAYLOAD - 1, PAYLOAD] {
+            let states =
+                [State::whole_bucket(after(micros)), State::Settled { until: after(micros) }];
+            for state in states {
+                let filed = word.with_state(&state, EPOCH).unwrap();
+                assert_eq!(filed.state(EPOCH), state);
+                assert_eq!((filed.mark(), filed.is_ready()), (Mark(0x2A5), true));
+            }
+            let filed = word.with_full_at(after(micros), EPOCH).unwrap();
+            assert_eq!(filed.full_at(EPOCH), Some(after(micros)));
+        }
+        assert_eq!(word.with_state(&State::Vacant, EPOCH).unwrap().state(EPOCH), State::Vacant);
+        // Before the epoch, at it, and beyond what the payload tells.
+        for time in [Time::EPOCH, after(0), after(PAYLOAD + 1), Time::MAX] {
+            assert_eq!(word.with_state(&State::whole_bucket(time), EPOCH), None, "{time:?}");
+        }
+        assert_eq!(word.with_state(&State::Log(Vec::new()), EPOCH), None);
+    }
+
+    #[test]
+    fn a_word_for_another_key_is_another_word() {
+        let word = Word::EMPTY.with_full_at(after(60), EPOCH).unwrap();
+        let mut last = word;
+        for _ in 0..7 {
+            let next = last.handed_over(word);
+            assert_ne!(next, last, "the same moment, and yet another");
+            assert_eq!(next.full_at(EPOCH), word.full_at(EPOCH));
+            last = next;
+        }
+    }
+
+    #[test]
+    fn the_share_used_does_not_depend_on_the_period() {
+        for quota in ["5/s", "5/min", "5/h", "5/day", "1/day burst 5"] {
+            let limit = Limit::token_bucket("limit", quota.parse().unwrap()).unwrap();
+            let full = limit.recovery().unwrap().as_micros();
+            let share = |micros: u64| {
+                let word = Word::EMPTY.marked(Mark::of(&limit));
+                word.with_full_at(after(1 + micros), EPOCH).unwrap().share_used(1).unwrap()
+            };
+            assert_eq!(share(0), 0, "recovered");
+            assert!(share(1) >= 1, "anything is more than nothing");
+            assert_eq!(share(full), u16::MAX, "{quota}: all of it");
+            // To half an octave, never less than it is.
+            let fifth = u64::from(share(full / 5));
+            assert!((13_000..=20_000).contains(&fifth), "{quota}: {fifth} of 65535");
+        }
+    }
+}

@@ -197,7 +197,6 @@ fn a_reset_starts_afresh() {
     let all = Check::new(&limit, "key").ask(Ask::up_to(Cost::MAX, Cost::ONE));
     assert_eq!(limiter.check(all).now().unwrap().granted(), 5);
     assert_eq!(limiter.reset(&limit, "key").now().unwrap().remaining(), 5);
-
 }
 
 #[tokio::test(flavor = "current_thread")]

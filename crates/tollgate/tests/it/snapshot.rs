@@ -386,7 +386,7 @@ fn what_is_decided_meanwhile_is_either_in_it_or_not() {
     let clock = ManualClock::default();
     let (limit, log) =
         (bucket("1000/day"), Limit::sliding_log("log", "1000/day".parse().unwrap()).unwrap());
-    let limit_of = |key: usize| if key % 5 == 0 { &log } else { &limit };
+    let limit_of = |key: usize| if key.is_multiple_of(5) { &log } else { &limit };
     let gate = gate(&clock);
     let counts: Vec<AtomicU64> = (0..KEYS).map(|_| AtomicU64::new(0)).collect();
     let done = AtomicU64::new(0);

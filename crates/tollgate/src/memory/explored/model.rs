@@ -63,8 +63,7 @@ fn goes_on(states: &[State], left: &[(&Noted, &[Place])]) -> bool {
         let mut states = states.to_vec();
         let mut decisions = vec![None; checks.len()];
         let set = Set::all(&checks, noted.id);
-        let ruling =
-            decide(&set, noted.answer.applied.now, places, &mut states, &mut decisions);
+        let ruling = decide(&set, noted.answer.applied.now, places, &mut states, &mut decisions);
         if ruling != noted.answer.applied.ruling || decisions != noted.answer.decisions {
             return false;
         }
