@@ -195,7 +195,7 @@ mod tests {
                 }
             }
         }
-        assert!(units.len() > 150, "{} pages", units.len());
+        assert!(units.len() > 50, "{} pages", units.len());
     }
 
     #[test]
