@@ -7,7 +7,7 @@
 //! cargo bench -p tollgate --bench memory -- keys 1000000    some parts, other numbers of keys
 //! ```
 //!
-//! The parts are `hot`, `keys`, `batches`, `sets`, `bytes` and `longest`. `scripts/bench` adds
+//! The parts are `hot`, `keys`, `batches`, `sets`, `bytes`, `longest` and `snapshot`. `scripts/bench` adds
 //! instruction counts: it runs one case alone under valgrind, with `count CASE TIMES`.
 
 #![allow(
@@ -34,6 +34,7 @@ mod growth;
 mod keys;
 mod longest;
 mod rounds;
+mod snapshot;
 mod speed;
 mod stopwatch;
 mod table;
@@ -49,7 +50,7 @@ struct Selection {
     scale: Scale,
 }
 
-const PARTS: [&str; 6] = ["hot", "keys", "batches", "sets", "bytes", "longest"];
+const PARTS: [&str; 7] = ["hot", "keys", "batches", "sets", "bytes", "longest", "snapshot"];
 
 impl Selection {
     fn read(arguments: &[String]) -> Self {
@@ -113,5 +114,8 @@ fn compare(selection: &Selection) {
     }
     if selection.has("longest") {
         longest::compare(selection.sizes.iter().copied().max().unwrap());
+    }
+    if selection.has("snapshot") {
+        snapshot::compare(selection.sizes.iter().copied().max().unwrap(), selection.scale);
     }
 }

@@ -246,7 +246,7 @@ impl Drop for Locked<'_> {
 
 /// Cells that are locked for newcomers until they are filled, or else left vacant.
 struct Claims<'t> {
-    claims: SmallVec<[(usize, Claimed<'t>); 4]>,
+    claims: SmallVec<[(usize, Mark, Claimed<'t>); 4]>,
 }
 
 impl<'t> Claims<'t> {
@@ -265,7 +265,7 @@ impl<'t> Claims<'t> {
             let name = names.all[index];
             let mark = Mark::of(names.limit(set, index));
             match store.claim(name, mark, now, may_forget) {
-                Ok(claimed) => claims.claims.push((index, claimed)),
+                Ok(claimed) => claims.claims.push((index, mark, claimed)),
                 Err(Obstacle::Raced) => return Err(Attempt::Again),
                 Err(Obstacle::Full { page }) => return Err(Attempt::Full { page, name, now }),
             }
@@ -282,7 +282,7 @@ impl<'t> Claims<'t> {
     }
 
     fn fill(mut self, mut word: impl FnMut(usize) -> Word) {
-        for (index, claimed) in self.claims.drain(..) {
+        for (index, _, claimed) in self.claims.drain(..) {
             let word = word(index);
             claimed.fill(word);
         }
@@ -291,8 +291,8 @@ impl<'t> Claims<'t> {
 
 impl Drop for Claims<'_> {
     fn drop(&mut self) {
-        for (_, claimed) in self.claims.drain(..) {
-            claimed.fill(Word::EMPTY);
+        for (_, mark, claimed) in self.claims.drain(..) {
+            claimed.fill(Word::EMPTY.marked(mark));
         }
     }
 }

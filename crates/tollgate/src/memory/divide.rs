@@ -1,6 +1,6 @@
 //! Dividing a page that is full: half of its keys go to a new page.
 //!
-//! It takes the time of copying one page, tens of microseconds, and only its own keys wait.
+//! It takes the time of copying one page, some hundred microseconds, and only its own keys wait.
 
 use super::forget::Scales;
 use super::hash::Fingerprint;
@@ -37,8 +37,10 @@ pub(super) struct Workbench {
 /// A page being laid out where nobody sees it.
 #[derive(Debug)]
 struct Layout {
-    places: Box<[Option<Moving>]>,
-    used: usize,
+    /// The keys of each line, one after the other.
+    lines: Box<[[Moving; CELLS]]>,
+    /// How many keys each line has.
+    filled: Box<[usize]>,
 }
 
 impl Workbench {
@@ -53,41 +55,44 @@ impl Workbench {
 
 impl Layout {
     fn new() -> Self {
-        Self { places: vec![None; ALL].into(), used: 0 }
+        let nobody = (Fingerprint::new(0), Word::EMPTY);
+        Self { lines: vec![[nobody; CELLS]; LINES].into(), filled: vec![0; LINES].into() }
     }
 
     fn clear(&mut self) {
-        self.places.fill(None);
-        self.used = 0;
+        self.filled.fill(0);
+    }
+
+    fn used(&self) -> usize {
+        self.filled.iter().sum()
     }
 
     /// Puts a key where it belongs; gives it back if there is no place.
     fn place(&mut self, moving: Moving) -> Result<(), Moving> {
-        if let Some(place) = self.free_place(moving.0) {
-            self.places[place] = Some(moving);
-            self.used += 1;
+        if self.add(moving) {
             return Ok(());
         }
         // As a newcomer would: one of those in the way moves on.
-        for place in places_of(moving.0) {
-            let Some(other) = self.places[place] else { continue };
-            if let Some(elsewhere) = self.free_place(other.0) {
-                self.places[elsewhere] = Some(other);
-                self.places[place] = Some(moving);
-                self.used += 1;
-                return Ok(());
+        for line in lines_of(moving.0) {
+            for cell in 0..CELLS {
+                if self.add(self.lines[line][cell]) {
+                    self.lines[line][cell] = moving;
+                    return Ok(());
+                }
             }
         }
         Err(moving)
     }
 
-    fn free_place(&self, name: Fingerprint) -> Option<usize> {
-        places_of(name).find(|place| self.places[*place].is_none())
+    /// Adds a key to the first line with room among those it may be in.
+    fn add(&mut self, moving: Moving) -> bool {
+        let line = lines_of(moving.0).into_iter().find(|line| self.filled[*line] < CELLS);
+        if let Some(line) = line {
+            self.lines[line][self.filled[line]] = moving;
+            self.filled[line] += 1;
+        }
+        line.is_some()
     }
-}
-
-fn places_of(name: Fingerprint) -> impl Iterator<Item = usize> {
-    lines_of(name).into_iter().flat_map(|line| line * CELLS..(line + 1) * CELLS)
 }
 
 impl Table {
@@ -148,12 +153,15 @@ impl Table {
     }
 
     fn write(&self, page: usize, layout: &Layout, before: impl Fn(usize) -> Word) {
-        self.slab.page(page).set_used(layout.used);
-        for (place, moving) in layout.places.iter().enumerate() {
-            let cell = &self.line(page, place / CELLS).cells()[place % CELLS];
-            let (name, word) = moving.map_or((0, Word::EMPTY), |(name, word)| (name.bits(), word));
-            cell.name.store(name, Release);
-            cell.unlock(before(place).handed_over(word));
+        self.slab.page(page).set_used(layout.used());
+        for (line, (moving, filled)) in layout.lines.iter().zip(&layout.filled).enumerate() {
+            for (slot, cell) in self.line(page, line).cells().iter().enumerate() {
+                let there = slot < *filled;
+                let (name, word) = moving[slot];
+                let (name, word) = if there { (name.bits(), word) } else { (0, Word::EMPTY) };
+                cell.name.store(name, Release);
+                cell.unlock(before(line * CELLS + slot).handed_over(word));
+            }
         }
     }
 

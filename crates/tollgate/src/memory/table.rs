@@ -314,16 +314,16 @@ impl<'t> Doorway<'t> {
         if self.page.is_crowded() {
             return None;
         }
+        let mut all_stay = true;
         for cell in self.cells(self.name) {
             let mover = Fingerprint::new(cell.name.load(Acquire));
             let home = home_of(mover);
             // At home here: we are in its door already.
             let door = (home != home_of(self.name)).then(|| self.page.try_door(home));
-            if matches!(door, Some(None)) {
-                continue;
-            }
             let word = cell.word();
-            if !cell.is_named(mover) || !cell.lock(word) {
+            // Somebody is busy with it: the next time it may be able to move.
+            if matches!(door, Some(None)) || !cell.is_named(mover) || !cell.lock(word) {
+                all_stay = false;
                 continue;
             }
             let elsewhere = if cell.is_named(mover) {
@@ -339,7 +339,9 @@ impl<'t> Doorway<'t> {
             elsewhere.fill(word);
             return Some(Claimed { cell, before: word.moved_out() });
         }
-        self.page.set_crowded();
+        if all_stay {
+            self.page.set_crowded();
+        }
         None
     }
 }

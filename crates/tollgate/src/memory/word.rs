@@ -11,7 +11,8 @@
 //! *Class* and *tag* tell roughly which limit this is, for choosing what to forget: how long it
 //! takes to recover, to half an octave, and three bits of its name.
 //! The *generation* changes whenever the cell changes hands, so that a compare-and-swap
-//! prepared for one key can not succeed on another that happens to stand at the same moment.
+//! prepared for one key can not succeed on another that happens to stand at the same moment; and
+//! whenever a counter goes back, so that what is seen twice has been so all the time in between.
 
 use tollgate_core::{Limit, Span, State, Time};
 
@@ -138,7 +139,12 @@ impl Word {
 
     /// The same cell, its counter forgotten.
     pub(super) const fn vacated(self) -> Self {
-        Self(self.0 & (GENERATION | MARK))
+        Self(self.aged().0 & (GENERATION | MARK))
+    }
+
+    /// The same in the next generation, which is the first again after the last.
+    const fn aged(self) -> Self {
+        Self(self.0 & !GENERATION | self.0.wrapping_add(ONE_GENERATION) & GENERATION)
     }
 
     /// The number of the record that has the state.
@@ -193,7 +199,9 @@ impl Word {
                 _ => return None,
             }
         };
-        Some(Self(self.0 & (GENERATION | MARK) | filed))
+        let goes_back = filed < self.0 & (KIND | PAYLOAD);
+        let word = if goes_back { self.aged() } else { self };
+        Some(Self(word.0 & (GENERATION | MARK) | filed))
     }
 
     /// The same cell with its state in a record.
@@ -203,8 +211,7 @@ impl Word {
 
     /// What the cell that has held `self` holds when it changes hands and gets `next`.
     pub(super) fn handed_over(self, next: Self) -> Self {
-        let generation = self.0.wrapping_add(ONE_GENERATION) & GENERATION;
-        Self(next.0 & !(GENERATION | LOCKED) | generation)
+        Self(next.0 & !(GENERATION | LOCKED) | self.aged().0 & GENERATION)
     }
 
     /// What is left in a cell whose counter has gone elsewhere.

@@ -143,3 +143,147 @@ fn a_word_that_does_not_fit_any_more_is_a_record() {
     let state = store.records.read(kept, |record| record.state.clone());
     assert_eq!(state, Some(word.state(Epoch::new(header.epoch))));
 }
+
+/// A file whose clock was an hour ahead of the one it is read under.
+#[test]
+fn what_is_moved_back_is_fresh_as_much_earlier_and_the_calendar_stays() {
+    let hour = Span::from_secs(3_600);
+    let header = Header { taken: header().taken + hour, ..header() };
+    let at = |secs| header.taken + Span::from_secs(secs);
+    let window = State::Window { start: header.taken, end: at(9), count: 1 };
+    let fraction = State::decode(&mut &fraction(at(9))[..]).unwrap();
+    let mut bytes = Vec::new();
+    let mut writer = Writer::begin(&mut bytes, &header).unwrap();
+    for (name, state) in [(7, &window), (8, &fraction)] {
+        let name = Fingerprint::new(name);
+        let record = Record { owner: Some(name), state: state.clone(), fresh_at: at(9), share: 1 };
+        writer.record(name, Mark::from_bits(0), &record);
+    }
+    writer.end().unwrap();
+    let (store, restored) = restored(&bytes);
+    assert_eq!((restored.counters(), restored.ahead()), (2, hour));
+    let fresh_at = |name| {
+        let word = store.table.find(Fingerprint::new(name)).unwrap().word;
+        store.records.read(word.record().unwrap(), |record| record.fresh_at).unwrap()
+    };
+    assert_eq!(fresh_at(7), at(9));
+    assert_eq!(fresh_at(8) + hour, at(9));
+}
+
+/// A bucket that is full again a third of a microsecond after a time, as bytes.
+fn fraction(time: Time) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    State::whole_bucket(time).encode(&mut bytes);
+    bytes[0] = 2;
+    bytes.extend([3, 1]);
+    bytes
+}
+
+/// What is written to it; something is done after each write.
+struct Interrupted<F> {
+    bytes: Vec<u8>,
+    after_each: F,
+}
+
+impl<F: FnMut()> Write for Interrupted<F> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.bytes.extend(bytes);
+        (self.after_each)();
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+fn taken_by(limiter: &Limiter<Memory<ManualClock>>, limit: &Limit, keys: std::ops::Range<u32>) {
+    for key in keys {
+        let key = key.to_le_bytes();
+        assert!(limiter.check(Check::new(limit, &key)).now().unwrap().is_allowed());
+    }
+}
+
+#[test]
+fn nobody_is_missed_whose_page_is_divided_meanwhile() {
+    const KEYS: u32 = 10_000;
+    let limiter = Limiter::new(Memory::with_clock(ManualClock::default()));
+    let limit = Limit::token_bucket("api", "10/hour".parse().unwrap()).unwrap();
+    taken_by(&limiter, &limit, 0..KEYS);
+    let mut newcomers = KEYS;
+    // Pages that were not looked at yet send half of their keys to ones that were not there.
+    let after_each = || {
+        let more = if newcomers < 20 * KEYS { KEYS } else { 0 };
+        taken_by(&limiter, &limit, newcomers..newcomers + more);
+        newcomers += more;
+    };
+    let mut out = Interrupted { bytes: Vec::new(), after_each };
+    limiter.store().save_to(&mut out).unwrap();
+    let (store, restored) = restored(&out.bytes);
+    assert!(restored.fault().is_none(), "{restored}");
+    for key in 0..KEYS {
+        let key = key.to_le_bytes();
+        let name = store.key.counter(&Check::new(&limit, &key));
+        assert!(store.table.find(name).is_some(), "{key:?}");
+    }
+}
+
+#[test]
+fn who_is_being_decided_on_is_waited_for() {
+    let limiter = Limiter::new(Memory::with_clock(ManualClock::default()));
+    let store = limiter.store();
+    let bucket = Limit::token_bucket("api", "10/hour".parse().unwrap()).unwrap();
+    let log = Limit::sliding_log("log", "10/hour".parse().unwrap()).unwrap();
+    let checks = [Check::new(&bucket, "user:42"), Check::new(&log, "user:42")];
+    for check in checks {
+        assert!(limiter.check(check).now().unwrap().is_allowed());
+    }
+    let locked = checks.map(|check| store.table.find(store.key.counter(&check)).unwrap());
+    let record = locked[1].word.record().unwrap();
+    assert!(locked.iter().all(|found| found.cell.lock(found.word)));
+    let state = store.records.take(record);
+    let (begin, begun) = std::sync::mpsc::channel();
+    let bytes = std::thread::scope(|scope| {
+        let saving = scope.spawn(move || {
+            let after_each = || begin.send(()).unwrap_or_default();
+            let mut out = Interrupted { bytes: Vec::new(), after_each };
+            store.save_to(&mut out).unwrap();
+            out.bytes
+        });
+        // It has begun; a few turns more, and it is where it has to wait.
+        begun.recv().unwrap();
+        (0..10_000).for_each(|_| std::thread::yield_now());
+        let share = u16::MAX / 10;
+        let fresh_at = log.fresh_at(&state);
+        let owner = Some(store.key.counter(&checks[1]));
+        store.records.put(record, Record { owner, state, fresh_at, share });
+        locked.iter().for_each(|found| found.cell.unlock(found.word));
+        saving.join().unwrap()
+    });
+    let (store, restored) = restored(&bytes);
+    assert_eq!(restored.counters(), 2, "{restored}");
+    let limiter = Limiter::new(store);
+    for limit in [&bucket, &log] {
+        assert_eq!(limiter.peek(limit, "user:42").now().unwrap().remaining(), 9);
+    }
+}
+
+#[test]
+fn a_smaller_store_keeps_as_many_of_the_first_as_of_the_last() {
+    let limiter = Limiter::new(Memory::with_clock(ManualClock::default()));
+    let limit = Limit::token_bucket("api", "10/hour".parse().unwrap()).unwrap();
+    taken_by(&limiter, &limit, 0..200_000);
+    let mut bytes = Vec::new();
+    limiter.store().save_to(&mut bytes).unwrap();
+    let options = MemoryOptions::new().max_bytes(4 << 20);
+    let (store, _) = options.restore_from(ManualClock::default(), &bytes[..]).unwrap();
+    let mut kept = [0; 4];
+    for key in 0..200_000_u32 {
+        let name = store.key.counter(&Check::new(&limit, &key.to_le_bytes()));
+        if store.table.find(name).is_some() {
+            kept[usize::try_from(name.bits() >> 62).unwrap()] += 1;
+        }
+    }
+    let (least, most) = (kept.iter().min().unwrap(), kept.iter().max().unwrap());
+    assert!(least * 3 > most * 2, "{kept:?}");
+}
