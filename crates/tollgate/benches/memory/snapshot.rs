@@ -1,12 +1,10 @@
 //! What keeping a snapshot costs: to write, to read, and to those who ask meanwhile.
 
 use std::hint::black_box;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
 use std::{env, fs, process};
 
-use tollgate::{Limiter, MemoryOptions};
+use tollgate::{Keeper, Limiter, MemoryOptions};
 
 use crate::contender::{Budget, Contender, Ours};
 use crate::keys::{Keys, uniform};
@@ -14,41 +12,45 @@ use crate::rounds::Scale;
 use crate::stopwatch::Stopwatch;
 use crate::table::{grouped, head, ns, row, times};
 
-const ROUNDS: usize = 7;
+const ROUNDS: usize = 9;
 
 pub(crate) fn compare(size: usize, scale: Scale) {
     let ours = Ours::new(Budget::LASTING);
     ours.check_all(&Keys::numbered(0..size).all());
     let asked = Keys::numbered(uniform(size, scale.steps));
     let asked = asked.all();
-    let path = env::temp_dir().join(format!("tollgate-benchmark-{}", process::id()));
+    let folder = env::temp_dir().join(format!("tollgate-benchmark-{}", process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("snapshot");
     let (mut quiet, mut busy, mut written) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        quiet.push(price(&ours, &asked));
-        let saving = AtomicBool::new(true);
-        thread::scope(|scope| {
-            let saver = scope.spawn(|| {
-                let watch = Stopwatch::start();
-                let saved = ours.limiter.store().save(&path).unwrap();
-                saving.store(false, Ordering::Relaxed);
-                assert_eq!(saved.counters, size as u64, "all of them");
-                watch.stop().by_the_clock
-            });
-            let price = price(&ours, &asked);
-            // Only what was asked while it was being written.
-            if saving.load(Ordering::Relaxed) {
-                busy.push(price);
-            }
-            written.push(saver.join().unwrap());
-        });
+        let watch = Stopwatch::start();
+        let saved = ours.limiter.store().save(&path).unwrap();
+        written.push(watch.stop().by_the_clock);
+        assert_eq!(saved.counters, size as u64, "all of them");
     }
+    // In the background, as it goes on while a server runs.
+    let keeper = Keeper::start(&ours.limiter, &path, Duration::from_secs(8), |saved| {
+        saved.unwrap();
+    });
+    // What is being written has a name of its own.
+    let being_written = || fs::read_dir(&folder).unwrap().count() > 1;
+    while busy.len() < ROUNDS {
+        let (before, price, after) = (being_written(), price(&ours, &asked), being_written());
+        match (before, after) {
+            (true, true) => busy.push(price),
+            (false, false) => quiet.push(price),
+            _ => {}
+        }
+    }
+    keeper.unwrap().stop();
     let bytes = fs::metadata(&path).unwrap().len();
     let watch = Stopwatch::start();
     let (store, restored) = MemoryOptions::new().restore(&path).unwrap();
     let read = watch.stop().by_the_clock;
     assert_eq!(restored.counters(), size as u64, "{restored}");
     black_box(Limiter::new(store));
-    fs::remove_file(&path).unwrap();
+    fs::remove_dir_all(&folder).unwrap();
 
     head(
         &format!("A snapshot of {} keys", grouped(size)),

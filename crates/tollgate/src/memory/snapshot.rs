@@ -82,10 +82,14 @@ impl<C: Clock> Memory<C> {
     /// the one before or the new one. Only its owner may read it, because who knows the key of the
     /// hash could choose keys that meet.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<Saved, SnapshotError> {
-        let path = path.as_ref();
+        self.save_slowly(path.as_ref(), |_| {})
+    }
+
+    /// The same, with a rest after each page, of so many.
+    fn save_slowly(&self, path: &Path, rest: impl FnMut(usize)) -> Result<Saved, SnapshotError> {
         let failed = |source| SnapshotError { path: path.into(), placed: false, source };
         let mut aside = Aside::create(path).map_err(failed)?;
-        let saved = self.save_to(aside.file()).map_err(failed)?;
+        let saved = self.write(aside.file(), rest).map_err(failed)?;
         aside.put_in_place().map_err(failed)?;
         aside::make_last(path)
             .map_err(|source| SnapshotError { placed: true, ..failed(source) })?;
@@ -94,6 +98,10 @@ impl<C: Clock> Memory<C> {
 
     /// Writes all counters, as [`save`](Memory::save) does, to wherever they are to go.
     pub fn save_to(&self, out: impl Write) -> io::Result<Saved> {
+        self.write(out, |_| {})
+    }
+
+    fn write(&self, out: impl Write, mut rest: impl FnMut(usize)) -> io::Result<Saved> {
         let taken = self.clock.now();
         let about = u64::try_from(self.len()).unwrap_or(u64::MAX);
         let header = Header { key: self.key, epoch: self.epoch.time(), taken, about };
@@ -104,6 +112,7 @@ impl<C: Clock> Memory<C> {
         while page < self.table.page_count() {
             gather.page(page, &mut writer)?;
             page += 1;
+            rest(self.table.page_count());
         }
         let (counters, bytes) = writer.end()?;
         Ok(Saved { counters, bytes, taken })

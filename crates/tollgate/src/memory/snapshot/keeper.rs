@@ -65,6 +65,9 @@ impl Keeper {
     /// The least time between two saves.
     const LEAST: Duration = Duration::from_millis(1);
 
+    /// Between two pages, whose copying takes a tenth of that.
+    const LONGEST_REST: Duration = Duration::from_millis(1);
+
     /// Saves every so often, on a thread of its own. Each time, `report` is told what became of
     /// it; a save that failed is tried again when the next one is due.
     pub fn start<C: Clock>(
@@ -79,7 +82,12 @@ impl Keeper {
         let save_until_stopped = move || {
             loop {
                 let stopped = own.wait(every);
-                report(limiter.store().save(&path));
+                // Those who ask shall not notice: most of the time it rests, but at the end.
+                let rest = |pages: usize| {
+                    let share = every / 4 / u32::try_from(pages).unwrap_or(u32::MAX);
+                    own.wait(share.min(Self::LONGEST_REST));
+                };
+                report(limiter.store().save_slowly(&path, rest));
                 if stopped {
                     return;
                 }

@@ -242,22 +242,24 @@ fn who_is_being_decided_on_is_waited_for() {
     let record = locked[1].word.record().unwrap();
     assert!(locked.iter().all(|found| found.cell.lock(found.word)));
     let state = store.records.take(record);
-    let (begin, begun) = std::sync::mpsc::channel();
+    let (sender, signs) = std::sync::mpsc::channel();
     let bytes = std::thread::scope(|scope| {
         let saving = scope.spawn(move || {
-            let after_each = || begin.send(()).unwrap_or_default();
+            let after_each = || sender.send(()).unwrap_or_default();
             let mut out = Interrupted { bytes: Vec::new(), after_each };
             store.save_to(&mut out).unwrap();
             out.bytes
         });
         // It has begun; a few turns more, and it is where it has to wait.
-        begun.recv().unwrap();
+        signs.recv().unwrap();
         (0..10_000).for_each(|_| std::thread::yield_now());
         let share = u16::MAX / 10;
         let fresh_at = log.fresh_at(&state);
         let owner = Some(store.key.counter(&checks[1]));
         store.records.put(record, Record { owner, state, fresh_at, share });
-        locked.iter().for_each(|found| found.cell.unlock(found.word));
+        for found in locked {
+            found.cell.unlock(found.word);
+        }
         saving.join().unwrap()
     });
     let (store, restored) = restored(&bytes);
@@ -275,7 +277,7 @@ fn a_smaller_store_keeps_as_many_of_the_first_as_of_the_last() {
     taken_by(&limiter, &limit, 0..200_000);
     let mut bytes = Vec::new();
     limiter.store().save_to(&mut bytes).unwrap();
-    let options = MemoryOptions::new().max_bytes(4 << 20);
+    let options = MemoryOptions::new().max_bytes(2 << 20);
     let (store, _) = options.restore_from(ManualClock::default(), &bytes[..]).unwrap();
     let mut kept = [0; 4];
     for key in 0..200_000_u32 {
