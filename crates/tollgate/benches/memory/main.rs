@@ -22,6 +22,7 @@
     clippy::cast_sign_loss,
     reason = "figures for people to read"
 )]
+#![allow(clippy::inline_always, reason = "it shares a hash with the store that is inlined")]
 
 mod asking;
 mod child;

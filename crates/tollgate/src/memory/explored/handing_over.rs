@@ -5,7 +5,7 @@ use tollgate_core::Ruling;
 use super::keys::{Key, is_stuck_in_front, keys, name};
 use super::limits::{BUCKET, WIDE};
 use super::scene::Scene;
-use super::schedules::explore;
+use super::schedules::explore_closely;
 use super::turn::{Answer, peek, take, take_many};
 use crate::memory::page::home_of;
 use crate::memory::slab::CELLS;
@@ -42,7 +42,7 @@ fn assert_admitted(answers: &[Answer]) {
 fn nobody_is_answered_with_another_s_word() {
     let [asked] = keys(&WIDE, is_stuck_in_front);
     let [other] = keys(&BUCKET, is_stuck_in_front);
-    explore(move || {
+    explore_closely(move || {
         let scene = one_cell(asked);
         let [answers, _] = scene.play([
             vec![take(&WIDE, asked), take(&WIDE, asked)],
@@ -56,7 +56,7 @@ fn nobody_is_answered_with_another_s_word() {
 fn nobody_is_shown_another_s_word() {
     let [asked] = keys(&WIDE, is_stuck_in_front);
     let [other] = keys(&BUCKET, is_stuck_in_front);
-    explore(move || {
+    explore_closely(move || {
         let scene = one_cell(asked);
         let [answers, _] = scene.play([
             vec![peek(&WIDE, asked), peek(&WIDE, asked)],

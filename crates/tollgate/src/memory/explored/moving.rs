@@ -64,7 +64,8 @@ fn who_moves_back_home_is_not_looked_for_in_between() {
     let further_back: [Key; 8] = keys(&BUCKET, |name| is_stuck_at(name, 6..8));
     let [newcomer] = keys(&LOG, |name| is_stuck_at(name, 4..8));
     explore(move || {
-        let scene = Scene::with_pages(3);
+        // If somebody is busy with the key that could move, the page is divided instead.
+        let scene = Scene::with_pages(8);
         let come = |keys: &[Key]| keys.iter().map(|key| take(&BUCKET, *key)).collect::<Vec<_>>();
         scene.ask(&come(&front));
         scene.ask(&[take(&WIDE, away)]);

@@ -3,8 +3,9 @@
 use super::keys::{first_page_of, keys};
 use super::limits::BUCKET;
 use super::scene::Scene;
-use super::schedules::explore;
+use super::schedules::{explore, explore_closely};
 use super::turn::{give_back, peek, reset, take, take_many};
+use crate::memory::page::home_of;
 
 #[test]
 fn a_newcomer_comes_once() {
@@ -48,5 +49,23 @@ fn what_is_given_back_once_can_be_taken_once() {
         ]);
         scene.assert_sound();
         scene.assert_explained();
+    });
+}
+
+#[test]
+fn a_cell_that_is_being_claimed_hides_nobody_behind_it() {
+    let at = |line| move |name| first_page_of(name) == 0 && home_of(name) == line;
+    let [a1, a2, a3, hidden] = keys(&BUCKET, at(0));
+    let [b1, b2, b3, b4, claims] = keys(&BUCKET, at(1));
+    explore_closely(move || {
+        let scene = Scene::with_pages(4);
+        // One cell is left in the first line, none in the one beside it.
+        scene.ask(&[a1, a2, a3, b1, b2, b3, b4].map(|key| take(&BUCKET, key)));
+        scene.play([
+            vec![take(&BUCKET, claims)],
+            vec![take(&BUCKET, hidden)],
+            vec![take(&BUCKET, hidden)],
+        ]);
+        scene.assert_sound();
     });
 }

@@ -42,9 +42,10 @@ impl<'m, C: Clock> Load<'m, C> {
         Self { store, epoch, now, ahead, counters: 0 }
     }
 
-    /// Divides the pages that so many counters would fill, the largest first, before any of them
-    /// is there. They come page by page: without this, early ones would take up all the memory
-    /// of a store that has less of it than they need, and none would be left to later ones.
+    /// Divides the pages that so many counters would fill, the largest first, while they are
+    /// empty. That is quicker; and because counters come in the order of the pages they were in,
+    /// a page that fills up may have all of them in one of its halves, where a few could find no
+    /// place.
     pub(super) fn make_room(&self, counters: u64) {
         let table = &self.store.table;
         let mut most = counters;
