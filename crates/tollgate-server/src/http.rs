@@ -16,7 +16,7 @@ use std::task::Poll;
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
-use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use hyper::{Request, Response};
 use tollgate::Limiter;
 use tracing::error;
@@ -79,6 +79,9 @@ impl<S: Measured> Http<S> {
                 Err(_) => Err(Problem::internal("cannot write the metrics as text")),
             },
             Route::Throttle => throttle::answer(&self.limiter, &self.metrics, request).await,
+            Route::ThrottleBatch => {
+                throttle::batch::answer(&self.limiter, &self.metrics, request).await
+            }
         }
     }
 }
@@ -86,6 +89,12 @@ impl<S: Measured> Http<S> {
 fn plain(content_type: &'static str, text: impl Into<Bytes>) -> Answer {
     let mut answer = Response::new(Full::new(text.into()));
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    answer
+}
+
+fn json(body: Vec<u8>) -> Answer {
+    let mut answer = plain("application/json", body);
+    answer.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     answer
 }
 

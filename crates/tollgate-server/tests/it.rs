@@ -8,6 +8,7 @@
 
 mod it {
     mod bad_bodies;
+    mod batch;
     mod client;
     mod connections;
     mod counters;

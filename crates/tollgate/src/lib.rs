@@ -40,7 +40,7 @@
 //! |---|---|
 //! | ask one limit | [`Limiter::check`] |
 //! | ask all that a request owes, all or nothing | [`Plan`], [`Limiter::check_plan`] |
-//! | ask about many callers at once | [`Limiter::check_many`] |
+//! | ask about many callers at once | [`Limiter::check_many`], [`Limiter::check_plans`] |
 //! | wait for the turn, with a deadline | [`Limiter::wait`] |
 //! | bound what is in flight | [`Limiter::hold`], [`InFlight`] |
 //! | reserve now, settle the real cost later | [`Decision::receipt`], [`Limiter::settle`] |

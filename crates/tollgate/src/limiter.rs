@@ -146,6 +146,36 @@ impl<S: Store> Limiter<S> {
         })
     }
 
+    /// Asks what many requests owe that have arrived together; each plan is decided by itself, as
+    /// [`check_plan`](Limiter::check_plan) would, in their order. What they need from memory is
+    /// fetched all at once.
+    ///
+    /// ```
+    /// use tollgate::{Check, Limit, Limiter, Plan};
+    ///
+    /// let limiter = Limiter::in_memory();
+    /// let limit = Limit::token_bucket("api", "2/min".parse()?)?;
+    /// let mut plan = Plan::new();
+    /// plan.require(Check::new(&limit, "user:42"));
+    ///
+    /// let verdicts = limiter.check_plans(&[plan.clone(), plan.clone(), plan]).now();
+    /// let allowed = verdicts.into_iter().map(|verdict| Ok(verdict?.is_allowed()));
+    /// assert_eq!(allowed.collect::<Result<Vec<_>, tollgate::CheckError>>()?, [true, true, false]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn check_plans<'a>(
+        &'a self,
+        plans: &'a [Plan<'_>],
+    ) -> Deciding<S, impl Question<Answer = Vec<Result<Verdict, CheckError>>> + 'a> {
+        Deciding::new(move || async move {
+            let mut verdicts = Vec::with_capacity(plans.len());
+            for plans in plans.chunks(ASKED_TOGETHER) {
+                self.ask_plans(plans, &mut verdicts).await;
+            }
+            verdicts
+        })
+    }
+
     /// How a key stands with a limit; takes nothing.
     pub fn peek<'a, K: AsRef<[u8]> + ?Sized>(
         &'a self,
@@ -304,13 +334,11 @@ impl<S: Store> Limiter<S> {
     #[inline(always)]
     pub(crate) fn ask_all_at_once(&self, plan: &Plan<'_>) -> Option<Verdict> {
         let checks = plan.checks();
-        let simple =
-            |check: &Check<'_>| validate(check).is_ok() && check.limit().calendar().is_none();
-        if checks.len() > Self::MAX_CHECKS || !checks.iter().all(simple) {
+        if !Self::is_simple(checks) {
             return None;
         }
         let mut verdict = Verdict::unresolved(checks.len());
-        let (checks, id) = (plan.checks(), fresh_id());
+        let id = fresh_id();
         let set =
             if plan.is_independent() { Set::independent(checks, id) } else { Set::all(checks, id) };
         match self.store.apply_at_once(&set, verdict.places())?.ruling {
@@ -370,6 +398,51 @@ impl<S: Store> Limiter<S> {
             });
         }
         Ok(())
+    }
+
+    /// Asks several plans, each by itself.
+    async fn ask_plans(&self, plans: &[Plan<'_>], verdicts: &mut Vec<Result<Verdict, CheckError>>) {
+        // What needs a calendar, or can not be asked at all, goes the way of a single plan.
+        let simple: SmallVec<[bool; ASKED_TOGETHER]> =
+            plans.iter().map(|plan| Self::is_simple(plan.checks())).collect();
+        let together = plans.iter().zip(&simple).filter(|(_, simple)| **simple);
+        let sets: SmallVec<[Set<'_>; ASKED_TOGETHER]> = together
+            .map(|(plan, _)| match (plan.checks(), fresh_id()) {
+                (checks, id) if plan.is_independent() => Set::independent(checks, id),
+                (checks, id) => Set::all(checks, id),
+            })
+            .collect();
+        let mut decisions = vec![None; sets.iter().map(|set| set.checks().len()).sum()];
+        let mut applied = Vec::with_capacity(sets.len());
+        let outcome = self.store.apply_many(&sets, &mut decisions, &mut applied).await;
+        let (mut decisions, mut applied) = (&decisions[..], applied.into_iter());
+        for (plan, simple) in plans.iter().zip(simple) {
+            if !simple {
+                verdicts.push(self.ask_all(plan).await);
+                continue;
+            }
+            let (own, rest) = decisions.split_at(plan.checks().len());
+            decisions = rest;
+            verdicts.push(match (applied.next().map(|applied| applied.ruling), &outcome) {
+                (Some(Ruling::Contradictory), _) => Err(CheckError::ContradictoryLimits),
+                (Some(ruling), _) => {
+                    let mut verdict = Verdict::unresolved(own.len());
+                    verdict.places().copy_from_slice(own);
+                    verdict.resolve(plan, ruling == Ruling::Admitted);
+                    Ok(verdict)
+                }
+                (None, Err(error)) => Err(error.clone()),
+                (None, Ok(())) => unreachable!("a store tells what it did with each set"),
+            });
+        }
+    }
+
+    /// Whether checks can be handed to the store as they are.
+    #[inline]
+    fn is_simple(checks: &[Check<'_>]) -> bool {
+        let simple =
+            |check: &Check<'_>| validate(check).is_ok() && check.limit().calendar().is_none();
+        checks.len() <= Self::MAX_CHECKS && checks.iter().all(simple)
     }
 
     /// Asks for several checks in one step.

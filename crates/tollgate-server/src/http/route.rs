@@ -9,10 +9,12 @@ pub(crate) enum Route {
     Health,
     Metrics,
     Throttle,
+    ThrottleBatch,
 }
 
 impl Route {
-    pub(crate) const ALL: [Self; 4] = [Self::Index, Self::Health, Self::Metrics, Self::Throttle];
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Index, Self::Health, Self::Metrics, Self::Throttle, Self::ThrottleBatch];
 
     /// What is at this path.
     pub(super) fn at(path: &str) -> Option<Self> {
@@ -26,6 +28,7 @@ impl Route {
             Self::Health => "/healthz",
             Self::Metrics => "/metrics",
             Self::Throttle => "/v1/throttle",
+            Self::ThrottleBatch => "/v1/throttle/batch",
         }
     }
 
@@ -36,7 +39,7 @@ impl Route {
                 // The answer to HEAD is made like that to GET; hyper sends only its head.
                 method == Method::GET || method == Method::HEAD
             }
-            Self::Throttle => method == Method::POST,
+            Self::Throttle | Self::ThrottleBatch => method == Method::POST,
         }
     }
 
@@ -44,7 +47,7 @@ impl Route {
     pub(super) const fn methods(self) -> &'static str {
         match self {
             Self::Index | Self::Health | Self::Metrics => "GET, HEAD",
-            Self::Throttle => "POST",
+            Self::Throttle | Self::ThrottleBatch => "POST",
         }
     }
 }

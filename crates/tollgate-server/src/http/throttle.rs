@@ -1,5 +1,6 @@
 //! `POST /v1/throttle`: the request brings key and quota; the answer is a verdict.
 
+pub(super) mod batch;
 mod field;
 mod found;
 mod query;
@@ -8,7 +9,7 @@ mod spelling;
 
 use hyper::body::Incoming;
 use hyper::{Request, StatusCode};
-use tollgate::{Check, CheckError, Limiter, Plan, Store};
+use tollgate::{Check, CheckError, Limiter, Plan, Store, Verdict};
 use tracing::debug;
 
 use self::request::Throttle;
@@ -35,17 +36,28 @@ pub(super) async fn answer<S: Store>(
         }
     };
 
-    let mut plan = Plan::new();
-    plan.require(Check::new(&throttle.limit, throttle.key.as_ref()).cost(throttle.cost));
+    let plan = plan(&throttle);
     let verdict = limiter.check_plan(&plan).await.map_err(undecided)?;
 
-    metrics.throttled(throttle.algorithm, &verdict);
-    if !verdict.is_allowed() {
-        debug!(algorithm = throttle.algorithm.as_str(), "refused");
-    }
+    count(metrics, &throttle, &verdict);
     let decided =
         Decided { rule: "throttle", plan: &plan, verdict: &verdict, cost: throttle.cost, refused };
     Ok(decided.into_answer())
+}
+
+/// The plan of what a body asks for.
+fn plan<'a>(throttle: &'a Throttle<'_>) -> Plan<'a> {
+    let mut plan = Plan::new();
+    plan.require(Check::new(&throttle.limit, throttle.key.as_ref()).cost(throttle.cost));
+    plan
+}
+
+/// Counts a verdict.
+fn count(metrics: &Metrics, throttle: &Throttle<'_>, verdict: &Verdict) {
+    metrics.throttled(throttle.algorithm, verdict);
+    if !verdict.is_allowed() {
+        debug!(algorithm = throttle.algorithm.as_str(), "refused");
+    }
 }
 
 #[allow(clippy::needless_pass_by_value, reason = "made to be handed to `map_err`")]

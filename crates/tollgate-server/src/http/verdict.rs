@@ -9,9 +9,6 @@ use tollgate::{Check, Cost, Decision, Plan, Span, Verdict};
 
 use super::{Answer, headers};
 
-/// Enough for a verdict with one decision, so that writing it allocates once.
-const USUAL_LENGTH: usize = 512;
-
 /// What is said about a request that was decided.
 pub(super) struct Decided<'a> {
     /// The rule that applied.
@@ -25,9 +22,16 @@ pub(super) struct Decided<'a> {
 }
 
 impl Decided<'_> {
+    /// Enough for a verdict with one decision, so that writing it allocates once.
+    pub(super) const USUAL_LENGTH: usize = 512;
+
     pub(super) fn into_answer(self) -> Answer {
         let status = if self.verdict.is_allowed() { StatusCode::OK } else { self.refused };
-        let body = if may_have_body(status) { self.json() } else { Vec::new() };
+        let mut body = Vec::new();
+        if may_have_body(status) {
+            body.reserve(Self::USUAL_LENGTH);
+            self.write(&mut body);
+        }
         let mut answer = Response::new(Full::from(Bytes::from(body)));
         *answer.status_mut() = status;
         let headers = answer.headers_mut();
@@ -41,7 +45,8 @@ impl Decided<'_> {
         answer
     }
 
-    fn json(&self) -> Vec<u8> {
+    /// Writes the verdict as JSON.
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
         let strictest = self.verdict.strictest().map(|strictest| strictest.decision);
         let refusal = strictest.filter(|_| !self.verdict.is_allowed()).and_then(Decision::refusal);
         let body = Body {
@@ -56,10 +61,8 @@ impl Decided<'_> {
             delay_ms: self.verdict.delay().as_millis_ceil(),
             decisions: Decisions { plan: self.plan, verdict: self.verdict },
         };
-        let mut out = Vec::with_capacity(USUAL_LENGTH);
         // Writing text and numbers to memory does not fail.
-        let _ = serde_json::to_writer(&mut out, &body);
-        out
+        let _ = serde_json::to_writer(out, &body);
     }
 }
 

@@ -6,7 +6,7 @@ use super::hash::Fingerprint;
 use super::sync::{AtomicUsize, Mutex, Relaxed, lock};
 
 /// Free lists, so that threads rarely meet at one.
-const LISTS: usize = if cfg!(shuttle) { 1 } else { 16 };
+const LISTS: usize = if cfg!(shuttle) { 2 } else { 16 };
 
 /// All records.
 #[derive(Debug)]

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use tollgate_core::{Limit, Ruling};
 
-use super::keys::{Key, is_stuck_in_front, keys, residents};
+use super::keys::{Key, is_stuck_in_front, keys, name, residents};
 use super::limits::{BUCKET, LOG};
 use super::scene::Scene;
 use super::schedules::explore;
 use super::turn::{Answer, Turn, peek, take};
+use crate::memory::page::home_of;
 
 /// A store in which whoever comes to the first half of the first page takes somebody's place.
 fn full(limit: &'static Limit, residents: &[Key]) -> Scene {
@@ -91,12 +92,15 @@ fn records_of_the_forgotten_are_free() {
 fn recovered(limit: &'static Limit) {
     let residents = residents(limit);
     let [a, b] = keys(limit, is_stuck_in_front);
+    // Whose place the first newcomer tries first.
+    let home = |key| home_of(name(limit, key));
+    let first = *residents.iter().find(|key| home(*key) == home(&a)).unwrap();
     explore(move || {
         let scene = full(limit, &residents);
         scene.clock.advance(Duration::from_secs(86_400));
         scene.play([
-            vec![take(limit, a), take(limit, residents[0])],
-            vec![take(limit, residents[0]), take(limit, b).and(take(limit, residents[1]))],
+            vec![take(limit, a), take(limit, residents[1])],
+            vec![take(limit, first), take(limit, b).and(take(limit, residents[1]))],
         ]);
         scene.assert_sound();
         assert!(scene.store.len() <= 16, "cells that were free were used again");

@@ -1,6 +1,6 @@
 //! Keys that come for the first time, to several threads at once.
 
-use super::keys::{first_page_of, keys};
+use super::keys::{first_page_of, keys, name};
 use super::limits::BUCKET;
 use super::scene::Scene;
 use super::schedules::{explore, explore_closely};
@@ -61,11 +61,11 @@ fn a_cell_that_is_being_claimed_hides_nobody_behind_it() {
         let scene = Scene::with_pages(4);
         // One cell is left in the first line, none in the one beside it.
         scene.ask(&[a1, a2, a3, b1, b2, b3, b4].map(|key| take(&BUCKET, key)));
-        scene.play([
-            vec![take(&BUCKET, claims)],
-            vec![take(&BUCKET, hidden)],
-            vec![take(&BUCKET, hidden)],
-        ]);
+        scene.play_beside([vec![take(&BUCKET, claims)]], || {
+            scene.ask(&[take(&BUCKET, hidden)]);
+            let door = scene.store.table.door(name(&BUCKET, &hidden));
+            assert!(door.find().is_some(), "it was there a moment ago");
+        });
         scene.assert_sound();
     });
 }

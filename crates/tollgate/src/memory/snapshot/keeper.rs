@@ -10,6 +10,7 @@ use super::{Saved, SnapshotError};
 use crate::clock::Clock;
 use crate::limiter::Limiter;
 use crate::memory::Memory;
+use crate::store::Store;
 
 /// Saves a limiter's store again and again, and a last time when it is stopped or dropped.
 ///
@@ -80,17 +81,24 @@ impl Keeper {
         let bell = Arc::new(Bell::default());
         let own = Arc::clone(&bell);
         let save_until_stopped = move || {
+            let mut pause = every;
             loop {
-                let stopped = own.wait(every);
+                let stopped = own.wait(pause);
+                let clock = limiter.store().clock();
+                let began = clock.now();
                 // Those who ask shall not notice: most of the time it rests, but at the end.
                 let rest = |pages: usize| {
-                    let share = every / 4 / u32::try_from(pages).unwrap_or(u32::MAX);
+                    let share = every / 8 / u32::try_from(pages).unwrap_or(u32::MAX);
                     own.wait(share.min(Self::LONGEST_REST));
                 };
                 report(limiter.store().save_slowly(&path, rest));
                 if stopped {
                     return;
                 }
+                // From the first page of one snapshot to the end of the next: what is lost at
+                // most shall be no more than was asked for.
+                let took = Duration::from(clock.now().since(began));
+                pause = every.saturating_sub(took * 2).max(every / 4);
             }
         };
         let thread = thread::Builder::new().name("snapshots".into()).spawn(save_until_stopped)?;

@@ -1,0 +1,78 @@
+//! Many requests in one: a list in, a list of verdicts out.
+
+use serde_json::{Value, json};
+
+use super::gate::Gate;
+
+const PATH: &str = "/v1/throttle/batch";
+const ALGORITHMS: [&str; 6] =
+    ["token_bucket", "leaky_bucket", "queue", "fixed_window", "sliding_window", "sliding_log"];
+
+#[tokio::test]
+async fn each_of_a_list_is_answered_as_if_it_had_come_alone() {
+    let (together, alone) = (Gate::open().await, Gate::open().await);
+    let (mut together, mut alone) = (together.client().await, alone.client().await);
+    // Of every algorithm, one key several times, more than are fetched together.
+    let requests: Vec<Value> = (0..180)
+        .map(|number| {
+            let algorithm = ALGORITHMS[number % ALGORITHMS.len()];
+            let quota = if number % 4 == 0 { "7/min" } else { "3/min" };
+            json!({"key": format!("user:{}", number % 5), "quota": quota, "algorithm": algorithm})
+        })
+        .collect();
+    let reply = together.post(PATH, json!(requests).to_string()).await;
+    assert_eq!(reply.status, 200);
+    assert_eq!(reply.header("content-type"), Some("application/json"));
+    assert_eq!(reply.header("cache-control"), Some("no-store"));
+    let verdicts = reply.json();
+    let verdicts = verdicts.as_array().unwrap();
+    assert_eq!(verdicts.len(), requests.len());
+    for (request, verdict) in requests.iter().zip(verdicts) {
+        assert_eq!(*verdict, alone.throttle(request.to_string()).await.json(), "{request}");
+    }
+    assert!(verdicts.iter().any(|verdict| verdict["allowed"] == false), "some were refused");
+}
+
+#[tokio::test]
+async fn nothing_asked_is_nothing_answered() {
+    let gate = Gate::open().await;
+    assert_eq!(gate.client().await.post(PATH, "[]").await.text(), "[]");
+}
+
+#[tokio::test]
+async fn all_mistakes_are_told_with_their_place_and_nothing_is_charged() {
+    let gate = Gate::open().await;
+    let mut client = gate.client().await;
+    let body =
+        r#"[{"key":"a","quota":"1/min"},{"key":"","quota":"1/min"},{"key":"a","qouta":"1/min"}]"#;
+    let reply = client.post(PATH, body).await;
+    assert_eq!(reply.status, 400);
+    let problem = reply.problem();
+    let errors = problem["errors"].as_array().unwrap();
+    for field in ["[1].key", "[2].qouta", "[2].quota"] {
+        assert!(errors.iter().any(|error| error["field"] == field), "{field} in {problem}");
+    }
+    assert_eq!(client.throttle(r#"{"key":"a","quota":"1/min"}"#).await.status, 200);
+}
+
+#[tokio::test]
+async fn what_is_no_list_or_too_long_is_refused() {
+    let gate = Gate::open().await;
+    let mut client = gate.client().await;
+    let long = format!("[{}]", vec!["{}"; 1_001].join(","));
+    let spoiled = format!("[{}]", vec!["{}"; 1_000].join(","));
+    for (body, said) in [
+        (r#"{"key":"a","quota":"1/min"}"#, "it is not a list of objects"),
+        ("", "it is not a list of objects"),
+        ("[", "it is not a list of objects"),
+        (&long, "it has 1001 requests; send at most 1000 at a time"),
+        (&spoiled, "more mistakes"),
+    ] {
+        let reply = client.post(PATH, body).await;
+        assert_eq!(reply.status, 400);
+        assert!(reply.problem().to_string().contains(said), "{}", reply.text());
+        assert!(reply.text().len() < 20_000, "{} bytes", reply.text().len());
+    }
+    let reply = client.post(&format!("{PATH}?deny_status=403"), "[]").await;
+    assert!(reply.problem().to_string().contains("it is always answered 200"), "{}", reply.text());
+}
