@@ -5,6 +5,9 @@
 //! few keys fill one. A run in which somebody waits for ever, or that no order of one after the
 //! other explains, fails and names its schedule.
 
+// Clippy knows tests by `cfg(test)` alone.
+#![allow(clippy::unwrap_used)]
+
 mod bursts;
 mod dividing;
 mod forgetting;

@@ -94,7 +94,7 @@ fn recovered(limit: &'static Limit) {
     let [a, b] = keys(limit, is_stuck_in_front);
     // Whose place the first newcomer tries first.
     let home = |key| home_of(name(limit, key));
-    let first = *residents.iter().find(|key| home(*key) == home(&a)).unwrap();
+    let first = *residents.iter().find(|key| home(**key) == home(a)).unwrap();
     explore(move || {
         let scene = full(limit, &residents);
         scene.clock.advance(Duration::from_secs(86_400));

@@ -19,7 +19,7 @@ fn one_cell(key: Key) -> Scene {
     let page = scene.store.table.slab.page(0);
     for line in 0..4 {
         for (slot, cell) in scene.store.table.line(0, line).cells().iter().enumerate() {
-            let ours = name(&WIDE, &key);
+            let ours = name(&WIDE, key);
             if (line, slot) != (home_of(ours), 0) {
                 cell.name.store(1 + (line * CELLS + slot) as u64, Release);
                 cell.unlock(Word::EMPTY.locked());

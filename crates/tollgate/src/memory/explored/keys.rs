@@ -14,8 +14,8 @@ pub(super) const HASH_KEY: HashKey = HashKey { first: 1, second: 2 };
 pub(super) type Key = [u8; 4];
 
 /// The name of a limit's counter for a key.
-pub(super) fn name(limit: &Limit, key: &Key) -> Fingerprint {
-    HASH_KEY.counter(&Check::new(limit, key))
+pub(super) fn name(limit: &Limit, key: Key) -> Fingerprint {
+    HASH_KEY.counter(&Check::new(limit, &key))
 }
 
 /// So many keys whose counters are where they are wanted.
@@ -23,7 +23,7 @@ pub(super) fn keys<const N: usize>(
     limit: &Limit,
     wanted: impl Fn(Fingerprint) -> bool,
 ) -> [Key; N] {
-    let mut keys = (0_u32..).map(u32::to_be_bytes).filter(|key| wanted(name(limit, key)));
+    let mut keys = (0_u32..).map(u32::to_be_bytes).filter(|key| wanted(name(limit, *key)));
     std::array::from_fn(|_| keys.next().unwrap())
 }
 

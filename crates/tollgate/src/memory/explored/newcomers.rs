@@ -63,7 +63,7 @@ fn a_cell_that_is_being_claimed_hides_nobody_behind_it() {
         scene.ask(&[a1, a2, a3, b1, b2, b3, b4].map(|key| take(&BUCKET, key)));
         scene.play_beside([vec![take(&BUCKET, claims)]], || {
             scene.ask(&[take(&BUCKET, hidden)]);
-            let door = scene.store.table.door(name(&BUCKET, &hidden));
+            let door = scene.store.table.door(name(&BUCKET, hidden));
             assert!(door.find().is_some(), "it was there a moment ago");
         });
         scene.assert_sound();

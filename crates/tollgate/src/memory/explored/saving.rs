@@ -33,8 +33,8 @@ fn who_was_charged_before_is_saved() {
         let (store, restored) = options.restore_from(ManualClock::default(), &file[..]).unwrap();
         assert!(restored.is_as_expected(), "{restored}");
         for key in &residents {
-            assert!(store.table.find(name(&BUCKET, key)).is_some(), "{key:?} is lost");
+            assert!(store.table.find(name(&BUCKET, *key)).is_some(), "{key:?} is lost");
         }
-        assert!(store.table.find(name(&LOG, &log)).is_some(), "the log is lost");
+        assert!(store.table.find(name(&LOG, log)).is_some(), "the log is lost");
     });
 }

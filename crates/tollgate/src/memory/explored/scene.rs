@@ -87,8 +87,8 @@ impl Scene {
             .iter()
             .flat_map(|noted| noted.turn.asked.iter().map(Asked::counter))
             .collect();
-        counters.sort_by_key(|(limit, key)| name(limit, key));
-        counters.dedup_by_key(|(limit, key)| name(limit, key));
+        counters.sort_by_key(|(limit, key)| name(limit, *key));
+        counters.dedup_by_key(|(limit, key)| name(limit, *key));
         for (limit, key) in counters {
             self.ask(&[peek(limit, key)]);
         }

@@ -87,7 +87,7 @@ fn what_only_looks_sees_one_moment() {
     explore(move || {
         let scene = Scene::with_pages(4);
         scene.ask(&[take(&BUCKET, a), take(&BUCKET, b)]);
-        let cell = |key| scene.store.table.find(name(&BUCKET, &key)).unwrap().cell;
+        let cell = |key| scene.store.table.find(name(&BUCKET, key)).unwrap().cell;
         let (first, second) = (cell(a), cell(b));
         let looks = vec![peek(&BUCKET, a).and(peek(&BUCKET, b))];
         let [answers] = scene.play_beside([looks], || {

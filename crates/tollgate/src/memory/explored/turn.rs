@@ -82,7 +82,7 @@ impl Asked {
     }
 
     fn name(&self) -> Fingerprint {
-        name(self.limit, &self.key)
+        name(self.limit, self.key)
     }
 
     /// The check, for a thread that has this receipt for what it has last taken.
