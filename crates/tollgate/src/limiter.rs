@@ -314,7 +314,7 @@ impl<S: Store> Limiter<S> {
     }
 
     pub(crate) async fn ask(&self, check: &Check<'_>) -> Result<Decision, CheckError> {
-        if let Some(decision) = self.ask_at_once(check).or_else(|| self.ask_any_at_once(check)) {
+        if let Some(decision) = self.ask_any_at_once(check) {
             return Ok(decision);
         }
         let mut decisions = [None];
@@ -353,7 +353,7 @@ impl<S: Store> Limiter<S> {
 
     /// The answer of any limit, if the store has it without waiting.
     #[inline(never)]
-    pub(crate) fn ask_any_at_once(&self, check: &Check<'_>) -> Option<Decision> {
+    fn ask_any_at_once(&self, check: &Check<'_>) -> Option<Decision> {
         validate(check).ok()?;
         let calendar = check.limit().calendar().is_some();
         let mut time = if calendar { self.store.clock().now() } else { Time::EPOCH };

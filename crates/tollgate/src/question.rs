@@ -37,10 +37,7 @@ where
 
     #[inline(always)]
     fn ask_now(self) -> F::Output {
-        if let Some(decision) = self.limiter.ask_at_once(&self.check) {
-            return Ok(decision);
-        }
-        match self.limiter.ask_any_at_once(&self.check) {
+        match self.limiter.ask_at_once(&self.check) {
             Some(decision) => Ok(decision),
             None => now(self.ask()),
         }

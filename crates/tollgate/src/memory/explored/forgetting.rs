@@ -92,11 +92,12 @@ fn records_of_the_forgotten_are_free() {
 fn recovered(limit: &'static Limit) {
     let residents = residents(limit);
     let [a, b] = keys(limit, is_stuck_in_front);
-    // Whose place the first newcomer tries first.
-    let home = |key| home_of(name(limit, key));
-    let first = *residents.iter().find(|key| home(**key) == home(a)).unwrap();
     explore(move || {
         let scene = full(limit, &residents);
+        // Whose place the first newcomer tries first.
+        let cell = &scene.store.table.line(0, home_of(name(limit, a))).cells()[0];
+        let first = residents.iter().find(|key| cell.is_named(name(limit, **key)));
+        let first = *first.unwrap();
         scene.clock.advance(Duration::from_secs(86_400));
         scene.play([
             vec![take(limit, a), take(limit, residents[1])],

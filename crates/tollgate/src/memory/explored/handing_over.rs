@@ -9,25 +9,17 @@ use super::schedules::explore_closely;
 use super::turn::{Answer, peek, take, take_many};
 use crate::memory::page::home_of;
 use crate::memory::slab::CELLS;
-use crate::memory::sync::Release;
-use crate::memory::word::Word;
 
 /// A store that may not grow, in which a key has the only cell that can be had: all others of the
-/// first half of its page are locked for good.
+/// first half of its page are blocked.
 fn one_cell(key: Key) -> Scene {
     let scene = Scene::with_pages(3);
-    let page = scene.store.table.slab.page(0);
-    for line in 0..4 {
-        for (slot, cell) in scene.store.table.line(0, line).cells().iter().enumerate() {
-            let ours = name(&WIDE, key);
-            if (line, slot) != (home_of(ours), 0) {
-                cell.name.store(1 + (line * CELLS + slot) as u64, Release);
-                cell.unlock(Word::EMPTY.locked());
-                page.use_another();
-            }
-        }
+    let own = (home_of(name(&WIDE, key)), 0);
+    let all = (0..4).flat_map(|line| (0..CELLS).map(move |slot| (line, slot)));
+    for (line, slot) in all.filter(|place| *place != own) {
+        scene.block(line, slot);
     }
-    page.set_crowded();
+    scene.store.table.slab.page(0).set_crowded();
     scene.ask(&[take(&WIDE, key)]);
     scene
 }

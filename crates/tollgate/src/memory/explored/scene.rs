@@ -10,7 +10,10 @@ use super::keys::{HASH_KEY, name};
 use super::model::{Noted, is_explained};
 use super::turn::{Answer, Asked, Receipts, Turn, peek};
 use crate::clock::ManualClock;
+use crate::memory::slab::CELLS;
+use crate::memory::sync::Release;
 use crate::memory::table::Table;
+use crate::memory::word::Word;
 use crate::memory::{Memory, MemoryOptions};
 
 pub(super) struct Scene {
@@ -31,6 +34,14 @@ impl Scene {
         let clock = ManualClock::default();
         let store = MemoryOptions::new().max_bytes(bytes).build_keyed(clock.clone(), HASH_KEY);
         Self { store, clock, noted: Mutex::default(), moments: AtomicUsize::new(0) }
+    }
+
+    /// Makes a cell of the first page one that nobody finds, claims or moves.
+    pub(super) fn block(&self, line: usize, slot: usize) {
+        let cell = &self.store.table.line(0, line).cells()[slot];
+        cell.name.store(1 + (line * CELLS + slot) as u64, Release);
+        cell.unlock(Word::EMPTY.locked());
+        self.store.table.slab.page(0).use_another();
     }
 
     /// Asks these one after the other.

@@ -12,7 +12,7 @@ use super::bursts::Bursts;
 /// Enough that each of the mistakes these tests were tried on is found nearly every time.
 const USUAL: usize = 1_000;
 /// So many times as many, where they are looked at closely.
-const MORE: usize = 20;
+const MORE: usize = 40;
 /// Far more than any run takes. Who is not done by then waits for ever.
 const STEPS: usize = 200_000;
 /// So many times, one that should have waited overtakes: few are enough for nearly all mistakes.
