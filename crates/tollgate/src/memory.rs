@@ -7,7 +7,7 @@
 //! decide, then lock the words in the order of their fingerprints and write. What does not fit a
 //! word is in a [record](records) that the word points to.
 //!
-//! The [table](table) grows a [page](page) of 64 KiB at a time, by [dividing](divide) one that is
+//! The [table](table) grows a [page](page) of 128 KiB at a time, by [dividing](divide) one that is
 //! full. When it may grow no further, counters that matter least are [forgotten](forget).
 
 mod desk;

@@ -44,7 +44,7 @@ pub(super) struct Slab {
 }
 
 impl Slab {
-    /// What a page costs: 64 KiB, and what is known of it.
+    /// What a page costs: 128 KiB, and what is known of it.
     pub(super) const BYTES_PER_PAGE: usize = size_of::<Page>();
 
     /// Room for the names of so many pages.
