@@ -80,6 +80,7 @@
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
+mod asking;
 mod calendar;
 mod clock;
 mod deciding;

@@ -1,23 +1,18 @@
 //! The limiter: plan in, verdict out, with one step to the store between.
 
-use std::cell::Cell;
 use std::future::Future;
-use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::Duration;
 
-use smallvec::SmallVec;
-use tollgate_core::{Ask, Check, Cost, Decision, Id, Limit, Period, Receipt, Ruling, Set, Time};
+use tollgate_core::{Ask, Check, Cost, Decision, Limit, Receipt};
 
-use crate::calendar::period_at;
-use crate::clock::Clock;
 use crate::deciding::{Deciding, Question, Waiting};
 use crate::error::CheckError;
 use crate::in_flight::{Hold, InFlight};
 use crate::memory::Memory;
 use crate::plan::Plan;
 use crate::question::{Lone, Whole};
-use crate::store::{Applied, Store};
+use crate::store::Store;
 use crate::verdict::Verdict;
 use crate::waiting::wait_for_turn;
 
@@ -130,25 +125,12 @@ impl<S: Store> Limiter<S> {
         &'a self,
         checks: &'a [Check<'a>],
     ) -> Deciding<S, impl Question<Answer = Result<Vec<Decision>, CheckError>> + 'a> {
-        Deciding::new(move || async move {
-            // All keys are looked at first: either every check is asked or none is.
-            checks.iter().try_for_each(validate)?;
-            let mut answers = Vec::with_capacity(checks.len());
-            for checks in checks.chunks(ASKED_TOGETHER) {
-                let sets: SmallVec<[Set<'_>; ASKED_TOGETHER]> =
-                    checks.iter().map(|check| Set::one(check, fresh_id())).collect();
-                let done = self.store.apply_each_at_once(&sets, &mut answers);
-                if done < checks.len() {
-                    self.ask_each(&checks[done..], &mut answers).await?;
-                }
-            }
-            Ok(answers)
-        })
+        Deciding::new(move || self.ask_many(checks))
     }
 
     /// Asks what many requests owe that have arrived together; each plan is decided by itself, as
-    /// [`check_plan`](Limiter::check_plan) would, in their order. What they need from memory is
-    /// fetched all at once.
+    /// [`check_plan`](Limiter::check_plan) would, in their order. What their first checks need from
+    /// memory is fetched all at once.
     ///
     /// ```
     /// use tollgate::{Check, Limit, Limiter, Plan};
@@ -167,13 +149,7 @@ impl<S: Store> Limiter<S> {
         &'a self,
         plans: &'a [Plan<'_>],
     ) -> Deciding<S, impl Question<Answer = Vec<Result<Verdict, CheckError>>> + 'a> {
-        Deciding::new(move || async move {
-            let mut verdicts = Vec::with_capacity(plans.len());
-            for plans in plans.chunks(ASKED_TOGETHER) {
-                self.ask_plans(plans, &mut verdicts).await;
-            }
-            verdicts
-        })
+        Deciding::new(move || self.ask_plans(plans))
     }
 
     /// How a key stands with a limit; takes nothing.
@@ -305,215 +281,4 @@ impl<S: Store> Limiter<S> {
             })
         })
     }
-
-    /// Gives a charge back without anybody waiting for it to be done.
-    pub(crate) fn give_back(&self, limit: &Limit, key: &[u8], receipt: Receipt) {
-        let ask = Ask::Settle { receipt, actual: Cost::ZERO };
-        let check = Check::new(limit, key).ask(ask);
-        self.store.apply_detached(in_period(check, self.store.clock().now()));
-    }
-
-    pub(crate) async fn ask(&self, check: &Check<'_>) -> Result<Decision, CheckError> {
-        if let Some(decision) = self.ask_any_at_once(check) {
-            return Ok(decision);
-        }
-        let mut decisions = [None];
-        self.apply(std::slice::from_ref(check), false, &mut decisions).await?;
-        let [decision] = decisions;
-        Ok(decision.unwrap_or_else(|| unreachable!("a lone check is always asked")))
-    }
-
-    pub(crate) async fn ask_all(&self, plan: &Plan<'_>) -> Result<Verdict, CheckError> {
-        let mut verdict = Verdict::unresolved(plan.checks().len());
-        let ruling = self.apply(plan.checks(), plan.is_independent(), verdict.places()).await?;
-        verdict.resolve(plan, ruling == Ruling::Admitted);
-        Ok(verdict)
-    }
-
-    /// The verdict, if the store has it without waiting.
-    #[inline(always)]
-    pub(crate) fn ask_all_at_once(&self, plan: &Plan<'_>) -> Option<Verdict> {
-        let checks = plan.checks();
-        if !Self::is_simple(checks) {
-            return None;
-        }
-        let mut verdict = Verdict::unresolved(checks.len());
-        let id = fresh_id();
-        let set =
-            if plan.is_independent() { Set::independent(checks, id) } else { Set::all(checks, id) };
-        match self.store.apply_at_once(&set, verdict.places())?.ruling {
-            ruling @ (Ruling::Admitted | Ruling::Refused) => {
-                verdict.resolve(plan, ruling == Ruling::Admitted);
-                Some(verdict)
-            }
-            // Nothing was charged; there is something to be said about it.
-            Ruling::Stale | Ruling::Contradictory => None,
-        }
-    }
-
-    /// The answer of any limit, if the store has it without waiting.
-    #[inline(never)]
-    fn ask_any_at_once(&self, check: &Check<'_>) -> Option<Decision> {
-        validate(check).ok()?;
-        let calendar = check.limit().calendar().is_some();
-        let mut time = if calendar { self.store.clock().now() } else { Time::EPOCH };
-        let mut decisions = [None];
-        for _ in 0..CALENDAR_TRIES {
-            let check = in_period(*check, time);
-            let set = Set::one(&check, fresh_id());
-            match self.store.apply_at_once(&set, &mut decisions)? {
-                Applied { ruling: Ruling::Stale, now } => time = now,
-                _ => return decisions[0],
-            }
-        }
-        None
-    }
-
-    /// The answer of a bucket, if the store has it without waiting.
-    #[inline(always)]
-    pub(crate) fn ask_at_once(&self, check: &Check<'_>) -> Option<Decision> {
-        validate(check).ok()?;
-        let (_, decision) = self.store.apply_one_at_once(&Set::one(check, fresh_id()))?;
-        Some(decision)
-    }
-
-    /// Asks checks that have nothing to do with each other.
-    async fn ask_each(
-        &self,
-        checks: &[Check<'_>],
-        answers: &mut Vec<Decision>,
-    ) -> Result<(), CheckError> {
-        let calendar = checks.iter().any(|check| check.limit().calendar().is_some());
-        let now = if calendar { self.store.clock().now() } else { Time::EPOCH };
-        let within: Vec<Check<'_>> = checks.iter().map(|check| in_period(*check, now)).collect();
-        let sets: Vec<Set<'_>> = within.iter().map(|check| Set::one(check, fresh_id())).collect();
-        let mut decisions = vec![None; checks.len()];
-        let mut applied = Vec::with_capacity(checks.len());
-        self.store.apply_many(&sets, &mut decisions, &mut applied).await?;
-        for ((check, decision), applied) in checks.iter().zip(decisions).zip(applied) {
-            answers.push(match decision {
-                Some(decision) if applied.ruling != Ruling::Stale => decision,
-                // Its calendar window ended meanwhile.
-                _ => self.ask(check).await?,
-            });
-        }
-        Ok(())
-    }
-
-    /// Asks several plans, each by itself.
-    async fn ask_plans(&self, plans: &[Plan<'_>], verdicts: &mut Vec<Result<Verdict, CheckError>>) {
-        // What needs a calendar, or can not be asked at all, goes the way of a single plan.
-        let simple: SmallVec<[bool; ASKED_TOGETHER]> =
-            plans.iter().map(|plan| Self::is_simple(plan.checks())).collect();
-        let together = plans.iter().zip(&simple).filter(|(_, simple)| **simple);
-        let sets: SmallVec<[Set<'_>; ASKED_TOGETHER]> = together
-            .map(|(plan, _)| match (plan.checks(), fresh_id()) {
-                (checks, id) if plan.is_independent() => Set::independent(checks, id),
-                (checks, id) => Set::all(checks, id),
-            })
-            .collect();
-        let mut decisions = vec![None; sets.iter().map(|set| set.checks().len()).sum()];
-        let mut applied = Vec::with_capacity(sets.len());
-        let outcome = self.store.apply_many(&sets, &mut decisions, &mut applied).await;
-        let (mut decisions, mut applied) = (&decisions[..], applied.into_iter());
-        for (plan, simple) in plans.iter().zip(simple) {
-            if !simple {
-                verdicts.push(self.ask_all(plan).await);
-                continue;
-            }
-            let (own, rest) = decisions.split_at(plan.checks().len());
-            decisions = rest;
-            verdicts.push(match (applied.next().map(|applied| applied.ruling), &outcome) {
-                (Some(Ruling::Contradictory), _) => Err(CheckError::ContradictoryLimits),
-                (Some(ruling), _) => {
-                    let mut verdict = Verdict::unresolved(own.len());
-                    verdict.places().copy_from_slice(own);
-                    verdict.resolve(plan, ruling == Ruling::Admitted);
-                    Ok(verdict)
-                }
-                (None, Err(error)) => Err(error.clone()),
-                (None, Ok(())) => unreachable!("a store tells what it did with each set"),
-            });
-        }
-    }
-
-    /// Whether checks can be handed to the store as they are.
-    #[inline]
-    fn is_simple(checks: &[Check<'_>]) -> bool {
-        let simple =
-            |check: &Check<'_>| validate(check).is_ok() && check.limit().calendar().is_none();
-        checks.len() <= Self::MAX_CHECKS && checks.iter().all(simple)
-    }
-
-    /// Asks for several checks in one step.
-    async fn apply(
-        &self,
-        checks: &[Check<'_>],
-        independent: bool,
-        decisions: &mut [Option<Decision>],
-    ) -> Result<Ruling, CheckError> {
-        if checks.len() > Self::MAX_CHECKS {
-            return Err(CheckError::TooManyChecks { found: checks.len() });
-        }
-        checks.iter().try_for_each(validate)?;
-        // Once for the window this process believes in, then for the store's own time. Without
-        // a calendar the store's is the only clock that has to be read.
-        let calendar = checks.iter().any(|check| check.limit().calendar().is_some());
-        let mut within: SmallVec<[Check<'_>; 2]> = SmallVec::new();
-        let mut time = if calendar { self.store.clock().now() } else { Time::EPOCH };
-        for _ in 0..CALENDAR_TRIES {
-            if calendar {
-                within = checks.iter().map(|check| in_period(*check, time)).collect();
-            }
-            let (checks, id) = (if calendar { &within[..] } else { checks }, fresh_id());
-            let set = if independent { Set::independent(checks, id) } else { Set::all(checks, id) };
-            let applied = self.store.apply(&set, decisions).await?;
-            match applied.ruling {
-                Ruling::Stale => time = applied.now,
-                Ruling::Contradictory => return Err(CheckError::ContradictoryLimits),
-                ruling => return Ok(ruling),
-            }
-        }
-        Err(CheckError::CalendarRace)
-    }
-}
-
-/// How many checks are handed to a store at a time.
-const ASKED_TOGETHER: usize = 16;
-/// How often a calendar window is worked out anew when the store's time lies outside it.
-const CALENDAR_TRIES: usize = 4;
-
-fn validate(check: &Check<'_>) -> Result<(), CheckError> {
-    let bytes = check.key().len();
-    if bytes > Limiter::<Memory>::MAX_KEY {
-        return Err(CheckError::KeyTooLong { bytes });
-    }
-    Ok(())
-}
-
-/// The check with the calendar window that `now` falls into, unless it came with one around it.
-fn in_period(check: Check<'_>, now: Time) -> Check<'_> {
-    match check.limit().calendar() {
-        None => check,
-        Some(_) if check.period().is_some_and(|period: Period| period.contains(now)) => check,
-        Some(per) => check.within(period_at(per, now)),
-    }
-}
-
-/// An id that no other set has, without asking other threads.
-#[inline]
-fn fresh_id() -> Id {
-    thread_local! {
-        /// A number that no other thread has, and how many ids were made; the low byte of the
-        /// count is left to the checks of the set.
-        static IDS: Cell<(u64, u64)> = const { Cell::new((0, 0)) };
-    }
-    #[cold]
-    fn another_thread() -> u64 {
-        RandomState::new().hash_one("tollgate") | 1
-    }
-    let (thread, count) = IDS.get();
-    let thread = if thread == 0 { another_thread() } else { thread };
-    IDS.set((thread, count.wrapping_add(1 << 8)));
-    Id::from_bits(u128::from(thread) << 64 | u128::from(count))
 }

@@ -174,8 +174,8 @@ impl<C: Clock> Memory<C> {
         }
     }
 
-    /// Decides sets one after the other, having begun to fetch what they need from memory all at
-    /// once: fetching is most of what a check costs when there are many counters.
+    /// Decides sets one after the other, having fetched what their first checks need from memory
+    /// all at once: fetching is most of what a check costs when there are many counters.
     fn decide_each(
         &self,
         sets: &[Set<'_>],
