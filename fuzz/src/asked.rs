@@ -1,16 +1,18 @@
 //! One check of a set, as an input spells it.
 
 use tollgate::period_at;
-use tollgate_core::{Ask, Check, Cost, Limit, Place, Receipt, Span, Time};
+use tollgate_core::{Ask, Check, Cost, Id, Limit, Place, Receipt, Span, Time};
 
 use crate::bytes::Bytes;
-use crate::limits::Named;
+use crate::limits::{self, Named};
 
 /// Names of limits. Limits of one name share their counters, as they do after a rule changed.
 pub(crate) const NAMES: [&str; 3] = ["first", "second", "third"];
 pub(crate) const KEYS: [&str; 2] = ["key", "other"];
 /// A counter for each name and key.
 pub(crate) const CELLS: usize = NAMES.len() * KEYS.len();
+/// Changes of tier that can be told apart.
+pub(crate) const CHANGES: usize = 4;
 
 /// A limit and a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -31,8 +33,8 @@ pub(crate) struct Kept {
 pub(crate) struct Asked {
     pub(crate) subject: Subject,
     pub(crate) ask: Ask,
-    /// Which of the receipts kept this check names.
-    receipt: Option<usize>,
+    /// Which of the cells that remember what is done once is this check's.
+    remembered: Option<usize>,
     observed: bool,
     pub(crate) alternative: bool,
     /// Leaves out the calendar window, as a caller might.
@@ -44,7 +46,8 @@ impl Asked {
         let flags = bytes.byte();
         let mut subject =
             Subject { limit: bytes.choice(limits.len()), key: usize::from(flags >> 7) };
-        let kind = bytes.byte() % 8;
+        let byte = bytes.byte();
+        let kind = byte % 8;
         let receipt =
             ((5..=6).contains(&kind) && !receipts.is_empty()).then(|| bytes.choice(receipts.len()));
         // Receipts are mostly brought back to where they came from.
@@ -52,6 +55,16 @@ impl Asked {
             subject = receipts[index].subject;
         }
         let limit = &limits[subject.limit].limit;
+        let mut remembered = receipt.map(|index| CHANGES + index);
+        if kind == 1
+            && byte >= 128
+            && let Some(from) = limits::tier(bytes)
+        {
+            let change = bytes.choice(CHANGES);
+            remembered = Some(change);
+            let ask = Ask::Rescale { from, id: Id::from_bits(change as u128) };
+            return Self { ask, ..Self::plain(subject, flags, remembered) };
+        }
         let ask = match (kind, receipt.map(|index| receipts[index].receipt)) {
             (2, _) => Ask::up_to(cost(bytes, limit), cost(bytes, limit)),
             (3, _) => {
@@ -64,14 +77,23 @@ impl Asked {
             (7, _) => Ask::Reset,
             _ => Ask::acquire(cost(bytes, limit)),
         };
+        Self { ask, ..Self::plain(subject, flags, remembered) }
+    }
+
+    fn plain(subject: Subject, flags: u8, remembered: Option<usize>) -> Self {
         Self {
             subject,
-            ask,
-            receipt,
+            ask: Ask::peek(),
+            remembered,
             observed: flags % 8 == 1,
             alternative: flags % 8 == 2,
             without_period: flags & 63 == 63,
         }
+    }
+
+    /// Whether this says how its counter is to be read, which it does whatever becomes of its set.
+    pub(crate) fn rescales(&self) -> bool {
+        matches!(self.ask, Ask::Rescale { .. })
     }
 
     /// The check, in the calendar window that `now` falls into.
@@ -95,10 +117,15 @@ impl Asked {
         limits[self.subject.limit].name * KEYS.len() + self.subject.key
     }
 
-    /// Its place among the counters, of which those of the receipts come last.
+    /// Its place among the counters, of which those that remember come last.
     pub(crate) fn place(&self, limits: &[Named]) -> Place {
         let place = Place::cell(self.cell(limits));
-        self.receipt.map_or(place, |index| place.remembered_in(CELLS + index))
+        self.remembered_in().map_or(place, |cell| place.remembered_in(cell))
+    }
+
+    /// Where it is remembered that this was done.
+    pub(crate) fn remembered_in(&self) -> Option<usize> {
+        self.remembered.map(|index| CELLS + index)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use tollgate_core::{Ask, Check, Decision, Id, Place, Ruling, Set, Span, State, Time, decide};
 
-use crate::asked::{Asked, CELLS, Kept, NAMES};
+use crate::asked::{Asked, CELLS, CHANGES, Kept, NAMES};
 use crate::bytes::Bytes;
 use crate::limits::{self, Named};
 use crate::promises;
@@ -17,7 +17,7 @@ const MOST_RECEIPTS: usize = 32;
 #[derive(Debug)]
 pub struct Counters {
     limits: Vec<Named>,
-    /// Those that limits count in, then one for the settlement of each receipt.
+    /// Those that limits count in, then one for each change of tier and each settlement.
     cells: Vec<State>,
     /// Who was the last to read each of the cells that limits count in; nobody where those
     /// were several limits of one set.
@@ -51,7 +51,7 @@ impl Counters {
             .collect();
         (!limits.is_empty()).then(|| Self {
             limits,
-            cells: vec![State::Vacant; CELLS + MOST_RECEIPTS],
+            cells: vec![State::Vacant; CELLS + CHANGES + MOST_RECEIPTS],
             readers: [None; CELLS],
             foreign_start: false,
             receipts: Vec::new(),
@@ -123,15 +123,20 @@ impl Counters {
     }
 
     /// A set that was refused has changed nothing, but for state that the clock it was asked
-    /// under, or the limit, cannot have written: that is mended whatever becomes of the set.
+    /// under, or the limit, cannot have written: that is mended whatever becomes of the set. So
+    /// is state that the set says was written under another quota.
     fn assert_unchanged(&self, asked: &[Asked], before: &[State]) {
         for (cell, (before, after)) in before.iter().zip(&self.cells).enumerate() {
             let mut met = asked.iter().filter(|asked| asked.cell(&self.limits) == cell);
-            let mendable = met.any(|asked| {
-                let set_back = self.readers[cell].is_some_and(|reader| reader.at > self.now);
-                let foreign = self.is_foreign(asked) || self.is_another_calendar(asked);
-                *before != State::Vacant && (set_back || foreign)
+            let rescaled = asked.iter().filter(|asked| asked.rescales()).any(|asked| {
+                asked.cell(&self.limits) == cell || asked.remembered_in() == Some(cell)
             });
+            let mendable = rescaled
+                || met.any(|asked| {
+                    let set_back = self.readers[cell].is_some_and(|reader| reader.at > self.now);
+                    let foreign = self.is_foreign(asked) || self.is_another_calendar(asked);
+                    *before != State::Vacant && (set_back || foreign)
+                });
             assert!(
                 mendable || before == after,
                 "a refused set changed {before:?} to {after:?} at {:?}: {asked:?} of {:?}",

@@ -40,6 +40,14 @@ fn burst_quota(bytes: &mut Bytes<'_>) -> Option<Quota> {
     quota.with_burst(bytes.number(Quota::MAX_AMOUNT)).ok()
 }
 
+/// A quota that a caller may have had, or that no bucket can have.
+pub(crate) fn tier(bytes: &mut Bytes<'_>) -> Option<Quota> {
+    match bytes.byte() {
+        0..240 => burst_quota(bytes),
+        _ => Quota::per_months(bytes.number(Quota::MAX_AMOUNT), 1).ok(),
+    }
+}
+
 fn fixed_window(bytes: &mut Bytes<'_>, name: &'static str) -> Option<Result<Limit, LimitError>> {
     let amount = bytes.number(Quota::MAX_AMOUNT);
     let quota = match bytes.number(12) {

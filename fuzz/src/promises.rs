@@ -1,6 +1,6 @@
 //! What every decision promises, whatever was asked.
 
-use tollgate_core::{Ask, Decision, Ruling, Span, Take};
+use tollgate_core::{Ask, Decision, Receipt, Ruling, Span, Take};
 
 use crate::asked::Asked;
 use crate::limits::Named;
@@ -17,6 +17,12 @@ pub(crate) fn assert_numbers(
         assert_ne!(ruling, Ruling::Stale, "{decision:?}");
         assert!(decision.remaining() <= decision.limit(), "{decision:?}");
         assert_ne!(decision.retry_after(), Some(Span::ZERO), "{decision:?}");
+        if let Some(receipt) = decision.receipt() {
+            assert_eq!(Receipt::from_bytes(&receipt.to_bytes()), Some(*receipt), "{decision:?}");
+        }
+        if asked.rescales() {
+            assert!(decision.is_allowed() && decision.granted() == 0, "{decision:?}");
+        }
         if let Ask::Take(take) = asked.ask {
             assert_take(limits[asked.subject.limit].limit.algorithm(), &take, ruling, decision);
         }
@@ -31,7 +37,7 @@ fn assert_take(algorithm: &str, take: &Take, ruling: Ruling, decision: &Decision
     if ruling == Ruling::Admitted && decision.is_allowed() {
         assert!(decision.granted() >= take.least(), "{take:?}: {decision:?}");
         let charged = (uses_up && decision.granted() > 0).then_some(decision.granted());
-        let receipt = decision.receipt().map(tollgate_core::Receipt::units);
+        let receipt = decision.receipt().map(Receipt::units);
         assert_eq!(receipt, charged, "{take:?}: {decision:?}");
     }
     if let Some(patience) = take.patience() {

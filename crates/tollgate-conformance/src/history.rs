@@ -58,7 +58,7 @@ fn play<S: Store, E>(
             venue = Venue::new(&mut make);
         }
         let keys = Pool::keys(round, dice);
-        let pool = Pool::new(&limits, &keys, venue.now(), dice);
+        let pool = Pool::new(&limits, &keys, round, venue.now(), dice);
         let threads = dice.between(2, 4);
         let scripts = (0..threads).map(|_| script::turns(&pool, dice)).collect();
         see(round, &venue.play(scripts))?;

@@ -9,7 +9,7 @@ use tollgate_core::{
 };
 use tollgate_oracle::trace::{
     AlgorithmSpec, AskSpec, BucketSpec, Case, CheckSpec, Expected, ExpectedDecision, Gate,
-    LimitSpec, Reason, Step, VectorFile,
+    LimitSpec, QuotaSpec, Reason, Step, VectorFile,
 };
 
 use crate::subject::Subject;
@@ -130,9 +130,21 @@ impl Replay {
                 Ask::Settle { receipt: self.receipts[&(step, check)], actual: cost(actual) }
             }
             AskSpec::Renew { step, check } => Ask::Renew(self.receipts[&(step, check)]),
+            AskSpec::Rescale { from, id } => {
+                // Far from the ids of sets, which are numbered from 0.
+                Ask::Rescale { from: quota(&from), id: Id::from_bits(1 << 127 | u128::from(id)) }
+            }
             AskSpec::Reset => Ask::Reset,
         }
     }
+}
+
+fn quota(spec: &QuotaSpec) -> Quota {
+    let quota = match spec.period_us {
+        0 => Quota::per_months(spec.amount, 1),
+        micros => Quota::new(spec.amount, Span::from_micros(micros)),
+    };
+    quota.and_then(|quota| quota.with_burst(spec.burst)).expect("a quota in a trace is possible")
 }
 
 /// The limit a trace describes.

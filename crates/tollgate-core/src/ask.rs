@@ -1,7 +1,10 @@
 //! What can be asked of a limit, and the receipt for what was charged.
 
+mod bytes;
+
 use crate::cost::Cost;
 use crate::moment::Moment;
+use crate::quota::Quota;
 use crate::time::{Span, Time};
 
 /// What a check wants from its limit.
@@ -23,6 +26,24 @@ pub enum Ask {
     },
     /// Keep a concurrency slot for another lease.
     Renew(Receipt),
+    /// The caller has changed its tier: carry the units over that it used under another quota.
+    ///
+    /// A bucket or a queue keeps a moment, so under another quota the same *share* of it is used;
+    /// after this it is the same *units*, rounded up, and one capacity at most. Limits that count
+    /// units keep their count as it is; so does a bucket whose `from` could never have been its
+    /// quota. Never refused and nothing granted: it says how state is to be read.
+    ///
+    /// It is done before anything else in its set is asked, wherever in it it stands, and stays
+    /// done if the set is refused: otherwise the wait that a refusal names would not come true.
+    /// So it goes into a set in front of the take, as a requirement of its own.
+    Rescale {
+        /// The quota that the state was written under.
+        from: Quota,
+        /// Names this change of this one counter, so that it is done once. It may ride with
+        /// each request from then on: it is remembered, from its last arrival, for as long as
+        /// anything used can still matter. Another counter, or another change, needs another.
+        id: Id,
+    },
     /// Forget everything: the caller starts afresh. Receipts are not recalled: drop those of
     /// charges that a reset has forgotten.
     Reset,

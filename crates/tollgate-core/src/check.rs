@@ -19,6 +19,7 @@ pub struct Check<'a> {
     /// Nothing but a take that has to admit; kept at hand because every set is asked for it.
     plain: bool,
     period: Option<Period>,
+    delay: Span,
 }
 
 /// Whether a check may block the request.
@@ -42,6 +43,7 @@ impl<'a> Check<'a> {
             alternative: false,
             plain: true,
             period: None,
+            delay: Span::ZERO,
         }
     }
 
@@ -81,6 +83,15 @@ impl<'a> Check<'a> {
         Self { period: Some(period), ..self }
     }
 
+    /// The same check, and if it is the one that admits, the request is to be held back this
+    /// long: a soft limit slows down where a hard one refuses.
+    ///
+    /// Deciding takes no notice: it is for whoever makes one answer of the set's decisions.
+    #[must_use]
+    pub fn delayed(self, delay: Span) -> Self {
+        Self { delay, ..self }
+    }
+
     /// The limit that is asked.
     pub const fn limit(&self) -> &'a Limit {
         self.limit
@@ -111,6 +122,11 @@ impl<'a> Check<'a> {
         self.period
     }
 
+    /// How long a request is to be held back that this check admits, on top of what its limit says.
+    pub const fn delay_if_admitted(&self) -> Span {
+        self.delay
+    }
+
     /// Whether this is a plain take from a bucket, of any kind but a queue: what nearly every
     /// check is, and what [`decide_alone`](crate::decide_alone) may be asked.
     #[inline]
@@ -138,11 +154,12 @@ impl<'a> Check<'a> {
         self.limit.calendar().is_some() && self.period.is_none_or(|period| !period.contains(now))
     }
 
-    /// The receipt whose settlement has to be remembered, so that it counts once even if it
-    /// arrives twice. A hold needs none: once released it is gone.
+    /// The receipt whose settlement, or the change of tier that, has to be remembered, so that
+    /// it counts once even if it arrives twice. A hold needs none: once released it is gone.
     pub fn settles(&self) -> Option<Id> {
         match self.ask {
             Ask::Settle { receipt, .. } if !self.limit.holds() => Some(receipt.id),
+            Ask::Rescale { id, .. } if self.limit.has_tiers() => Some(id),
             _ => None,
         }
     }

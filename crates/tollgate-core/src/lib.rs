@@ -30,6 +30,7 @@
 
 mod algorithm;
 mod ask;
+mod calendar;
 mod check;
 mod cost;
 mod decision;
@@ -42,6 +43,7 @@ mod state;
 mod time;
 
 pub use ask::{Ask, Id, Receipt, Take};
+pub use calendar::Calendar;
 pub use check::{Check, Gate, Set};
 pub use cost::{Cost, CostTooLarge};
 pub use decision::{Answer, Decision, Refusal};

@@ -11,8 +11,10 @@ mod exact;
 mod settings;
 #[cfg(test)]
 mod tests;
+mod tier;
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 pub use self::error::LimitError;
 pub use self::settings::{Cooldown, Escalation, Slices};
@@ -25,6 +27,7 @@ use crate::algorithm::sliding_log::SlidingLog;
 use crate::algorithm::sliding_window::SlidingWindow;
 use crate::algorithm::{Algorithm, Scene};
 use crate::ask::{Receipt, Take};
+use crate::calendar::{Calendar, Named};
 use crate::decision::Decision;
 use crate::quota::{Per, Quota};
 use crate::state::State;
@@ -58,6 +61,8 @@ pub struct Limit {
     kind: Kind,
     /// The period a fixed window is aligned to, and what the others recover in.
     per: Per,
+    /// Whose days and months those periods are, unless they are UTC's.
+    named_calendar: Option<Named>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,14 +109,16 @@ impl Limit {
     /// A queue that lets requests out at exactly the quota's rate: each is told how long to
     /// wait for its turn, and refused when `burst` are waiting already.
     pub fn queue(name: impl Into<Cow<'static, str>>, quota: Quota) -> Result<Self, LimitError> {
-        Self::build(name, quota.per(), || {
-            let places = quota.burst().unwrap_or(quota.amount());
-            Ok(Kind::Queue(Queue(Self::bucket_of(quota, places + 1)?)))
-        })
+        Self::build(name, quota.per(), || Ok(Kind::Queue(Queue(Self::queue_of(quota)?))))
     }
 
     /// So many units per calendar period: simple, cheap, and open to twice the amount
-    /// around the edge between two periods.
+    /// around the edge between two periods. The calendar is UTC's, or that of
+    /// [`Limit::in_calendar`].
+    ///
+    /// A period that is changed while it is being counted, be it in length or in calendar,
+    /// takes the count along: nobody gets a second amount by the change before the new period
+    /// ends.
     pub fn fixed_window(
         name: impl Into<Cow<'static, str>>,
         quota: Quota,
@@ -224,6 +231,18 @@ impl Limit {
         Self { kind, ..self }
     }
 
+    /// The same limit with periods from this calendar instead of UTC's: days that begin at the
+    /// midnight of a place, and months on the first of them.
+    ///
+    /// Only fixed windows follow a calendar; any other limit stays as it is.
+    #[must_use]
+    pub fn in_calendar(self, calendar: Arc<dyn Calendar>) -> Self {
+        match self.kind {
+            Kind::FixedWindow(_) => Self { named_calendar: Some(Named::new(calendar)), ..self },
+            _ => self,
+        }
+    }
+
     /// What the limit is called; counters are filed under it.
     pub fn name(&self) -> &str {
         &self.name
@@ -292,6 +311,11 @@ impl Limit {
             Kind::FixedWindow(_) => Some(self.per),
             _ => None,
         }
+    }
+
+    /// The calendar that knows those periods, if it is not UTC's.
+    pub fn named_calendar(&self) -> Option<&dyn Calendar> {
+        self.named_calendar.as_ref().map(Named::as_calendar)
     }
 
     /// Whether units are held and released rather than used up: concurrency.
@@ -434,7 +458,10 @@ impl Limit {
             kind()
         };
         match kind {
-            Ok(kind) => Ok(Self { name_digest: digest::of(name.as_bytes()), name, kind, per }),
+            Ok(kind) => {
+                let name_digest = digest::of(name.as_bytes());
+                Ok(Self { name_digest, name, kind, per, named_calendar: None })
+            }
             Err(reason) => Err(LimitError::new(&name, reason)),
         }
     }

@@ -143,6 +143,15 @@ impl Pace {
         }
     }
 
+    /// How many whole units last at least as long as `length`.
+    ///
+    /// A twin that has only doubles divides, and corrects the quotient by what so many units
+    /// last: up to two capacities that stays below 2^53, and the quotient is a few units off.
+    pub(crate) fn units_covering(&self, length: Moment) -> u64 {
+        let units = self.units_in::<true>(length);
+        units + u64::from(self.lasting::<true>(units) < length)
+    }
+
     /// A length of time in parts of a microsecond.
     pub(crate) fn parts_in(&self, length: Moment) -> u128 {
         u128::from(length.micros) * u128::from(self.parts) + u128::from(length.parts)
@@ -245,6 +254,22 @@ mod tests {
                         units - 1
                     );
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn a_length_is_covered_by_the_units_that_made_it_and_a_part_more_by_one_more() {
+        for (amount, micros) in [(7, 3_000_000), (333_333, 1_000_000), (1, 2_000_000), (3, 7)] {
+            let pace = Pace::new(amount, Span::from_micros(micros));
+            assert_eq!(pace.units_covering(Moment::default()), 0);
+            for units in [1, 2, 3, 6, 7, 1_000, 123_456] {
+                let length = pace.lasting::<true>(units);
+                assert_eq!(pace.units_covering(length), units);
+                let whole = u64::from(pace.is_whole());
+                let one_part = Moment { micros: whole, parts: 1 - whole };
+                assert_eq!(pace.units_covering(pace.add::<true>(length, one_part)), units + 1);
+                assert_eq!(pace.units_covering(pace.sub::<true>(length, one_part)), units);
             }
         }
     }

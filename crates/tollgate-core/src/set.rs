@@ -23,8 +23,8 @@ impl Place {
         Self { cell, settled: usize::MAX }
     }
 
-    /// The settlement of this check is remembered in the cell at that index; needed where
-    /// [`Check::settles`](crate::Check::settles) names a receipt.
+    /// What this check does once is remembered in the cell at that index; needed where
+    /// [`Check::settles`](crate::Check::settles) names something.
     #[must_use]
     pub const fn remembered_in(self, settled: usize) -> Self {
         Self { settled, ..self }
@@ -162,6 +162,7 @@ fn decide_set(
         desk.decisions.fill(None);
         return Ruling::Contradictory;
     }
+    desk.rescale();
     if set.independent { desk.decide_each() } else { desk.decide(0..count) }
 }
 

@@ -10,7 +10,9 @@ mod it {
     mod honesty;
     mod keys;
     mod quotas;
+    mod receipts;
     mod set_bounds;
     mod states;
+    mod tiers;
     mod window_bounds;
 }

@@ -11,6 +11,7 @@ mod sliding_log;
 mod sliding_window;
 mod story;
 mod terms;
+mod tiers;
 
 use crate::trace::{AlgorithmSpec, Case, VectorFile};
 
@@ -61,6 +62,11 @@ pub fn vector_files() -> Vec<(&'static str, VectorFile)> {
             "sets.json",
             "Several checks decided together: all of them are charged, or none.",
             sets::cases(),
+        ),
+        file(
+            "tiers.json",
+            "A caller changes its tier: the units it used carry over, once and never as a debt.",
+            tiers::cases(),
         ),
     ]
 }

@@ -14,7 +14,7 @@ mod sliding_window;
 
 use std::collections::{BTreeMap, HashMap};
 
-use self::cell::{Cell, CellName};
+use self::cell::{Cell, CellName, When};
 use self::concurrency::Concurrency;
 use self::cooldown::Cooldown;
 use self::fixed_window::FixedWindow;
@@ -24,7 +24,7 @@ use self::rule::Rule;
 use self::set::Set;
 use self::sliding_log::SlidingLog;
 use self::sliding_window::SlidingWindow;
-use crate::trace::{AlgorithmSpec, CheckSpec, Expected, LimitSpec, Step};
+use crate::trace::{AlgorithmSpec, AskSpec, CheckSpec, Expected, LimitSpec, Step};
 
 /// A limit, ready to be asked.
 struct Limit {
@@ -38,14 +38,20 @@ pub struct Oracle {
     limits: BTreeMap<String, Limit>,
     cells: HashMap<CellName, Cell>,
     receipts: BTreeMap<ReceiptId, Receipt>,
+    /// Changes of tier that were made, and until when nobody makes them again.
+    rescaled: HashMap<u64, u64>,
     steps: usize,
 }
+
+/// How long a change of tier is remembered at least, in microseconds.
+const REMEMBERED: u64 = 60_000_000;
 
 impl Oracle {
     /// An oracle for these limits, with every cell vacant.
     pub fn new(limits: &BTreeMap<String, LimitSpec>) -> Oracle {
         let limits = limits.iter().map(|(handle, spec)| (handle.clone(), limit(spec))).collect();
-        Oracle { limits, cells: HashMap::new(), receipts: BTreeMap::new(), steps: 0 }
+        let (cells, rescaled) = (HashMap::new(), HashMap::new());
+        Oracle { limits, cells, receipts: BTreeMap::new(), rescaled, steps: 0 }
     }
 
     /// Applies the next step and says what it must answer.
@@ -58,6 +64,9 @@ impl Oracle {
         self.steps += 1;
         if step.checks.iter().any(|check| self.is_stale(check, step.at)) {
             return Expected { stale: true, admitted: false, decisions: Vec::new() };
+        }
+        for check in &step.checks {
+            self.rescale(check, step.at);
         }
         let terms = terms(&step.checks);
         let sets = if step.independent {
@@ -92,6 +101,22 @@ impl Oracle {
 
     fn limit(&self, handle: &str) -> &Limit {
         self.limits.get(handle).unwrap_or_else(|| panic!("there is no limit {handle:?}"))
+    }
+
+    /// Changes the tier, if that is what the check says and if it has not been done.
+    fn rescale(&mut self, check: &CheckSpec, now: u64) {
+        let AskSpec::Rescale { from, id } = check.ask else { return };
+        let Limit { name, rule, .. } = self.limit(&check.limit);
+        let name = (name.clone(), check.key.clone());
+        let Some(to) = rule.meter().copied() else { return };
+        let Some(from) = to.under(&from) else { return };
+        if self.rescaled.get(&id).is_none_or(|until| *until <= now) {
+            let cell = self.cells.entry(name).or_default();
+            to.pour_over(&from, cell, When { now, period: None });
+        }
+        // Each arrival counts: the last of many is remembered for as long as the first.
+        let longest = from.longest().max(to.longest()).max(REMEMBERED);
+        self.rescaled.insert(id, now + longest);
     }
 
     fn is_stale(&self, check: &CheckSpec, now: u64) -> bool {

@@ -1,10 +1,12 @@
 //! Random traces that keep close to the edges, for differential runs.
 
+mod changes;
 mod dice;
 mod quotas;
 
 use std::collections::{BTreeMap, VecDeque};
 
+use self::changes::Changes;
 use self::dice::Dice;
 use crate::trace::{AlgorithmSpec, AskSpec, CheckSpec, Expected, Gate, LimitSpec, Step};
 
@@ -41,6 +43,7 @@ pub struct Walk {
     open: VecDeque<Open>,
     /// Waits that the last answers named, and that are worth hitting exactly.
     hints: Vec<u64>,
+    changes: Changes,
 }
 
 impl Walk {
@@ -61,6 +64,7 @@ impl Walk {
             previous: None,
             open: VecDeque::new(),
             hints: Vec::new(),
+            changes: Changes::default(),
         }
     }
 
@@ -161,9 +165,10 @@ impl Walk {
     }
 
     /// A settlement may be forgotten once it cannot matter any more; so when the clock goes back,
-    /// nobody can say whether settling once more is the second time.
+    /// nobody can say whether settling once more is the second time. So with a change of tier.
     fn forget_settled(&mut self) {
         self.open.retain(|open| !open.settled);
+        self.changes.forget();
     }
 
     fn make_step(&mut self) -> Step {
@@ -178,7 +183,10 @@ impl Walk {
         // One definition per name in a set: two quotas of one cell at one instant mean nothing.
         let mut handles: BTreeMap<String, String> = BTreeMap::new();
         for index in 0..count {
-            let repeat = index > 0 && self.dice.one_in(4);
+            // A change of tier is mostly told in front of what is asked of the same counter.
+            let told =
+                checks.last().is_some_and(|last| matches!(last.ask, AskSpec::Rescale { .. }));
+            let repeat = told || index > 0 && self.dice.one_in(4);
             let settles = !self.open.is_empty() && self.dice.one_in(7);
             let mut check = if settles {
                 self.settle_check(&handles)
@@ -245,6 +253,10 @@ impl Walk {
     }
 
     fn ask(&mut self, handle: &str) -> AskSpec {
+        let tiers = self.limits[handle].algorithm.quota().is_some();
+        if self.dice.one_in(if tiers { 8 } else { 60 }) {
+            return self.changes.next(&mut self.dice, &self.limits, handle);
+        }
         let capacity = self.limits[handle].algorithm.nominal_capacity();
         let cools = matches!(self.limits[handle].algorithm, AlgorithmSpec::Cooldown { .. });
         let hint = if self.hints.is_empty() { 1 } else { *self.dice.pick(&self.hints) };

@@ -213,8 +213,27 @@ pub enum AskSpec {
         /// The index of the check in that step.
         check: usize,
     },
+    /// The caller's tier changed: what a bucket holds was written under another quota.
+    Rescale {
+        /// That quota.
+        from: QuotaSpec,
+        /// Names the change of this one cell; it is made once.
+        id: u64,
+    },
     /// The cell becomes vacant.
     Reset,
+}
+
+/// A quota by itself: `amount` per `period_us`, up to `burst` at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QuotaSpec {
+    /// Units that come back per period.
+    pub amount: u64,
+    /// The period they come back in; 0 for a calendar month, which no bucket has.
+    pub period_us: u64,
+    /// The capacity (for a queue: the number of places).
+    pub burst: u64,
 }
 
 /// What a step must answer.

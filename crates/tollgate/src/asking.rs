@@ -228,7 +228,10 @@ fn in_period(check: Check<'_>, now: Time) -> Check<'_> {
     match check.limit().calendar() {
         None => check,
         Some(_) if check.period().is_some_and(|period: Period| period.contains(now)) => check,
-        Some(per) => check.within(period_at(per, now)),
+        Some(per) => check.within(match check.limit().named_calendar() {
+            None => period_at(per, now),
+            Some(calendar) => calendar.period_at(per, now),
+        }),
     }
 }
 

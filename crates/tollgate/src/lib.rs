@@ -45,6 +45,7 @@
 //! | bound what is in flight | [`Limiter::hold`], [`InFlight`] |
 //! | reserve now, settle the real cost later | [`Decision::receipt`], [`Limiter::settle`] |
 //! | take back a charge | [`Limiter::refund`] |
+//! | keep what a caller used when its tier changes | [`Ask::Rescale`] |
 //! | report failed logins | [`Limit::cooldown`], [`Limiter::charge`] |
 //! | look without touching | [`Limiter::peek`] |
 //! | test your own limits without sleeping | [`ManualClock`] |
@@ -108,8 +109,8 @@ pub use plain::PlainMemory;
 pub use plan::Plan;
 pub use store::{Applied, Immediate, Store};
 pub use tollgate_core::{
-    Answer, Ask, Check, Cooldown, Cost, CostTooLarge, Decision, Escalation, Gate, Id, Key, Limit,
-    LimitError, ParseQuotaError, Per, Period, Quota, QuotaError, Receipt, Refusal, Ruling, Set,
-    Slices, Span, Take, Time,
+    Answer, Ask, Calendar, Check, Cooldown, Cost, CostTooLarge, Decision, Escalation, Gate, Id,
+    Key, Limit, LimitError, ParseQuotaError, Per, Period, Quota, QuotaError, Receipt, Refusal,
+    Ruling, Set, Slices, Span, Take, Time,
 };
 pub use verdict::{Strictest, Verdict};

@@ -1,6 +1,10 @@
 //! The checks a request owes.
 
+mod checks;
+
 use tollgate_core::Check;
+
+use self::checks::Checks;
 
 /// The checks a request owes, to be decided in one step.
 ///
@@ -22,7 +26,7 @@ use tollgate_core::Check;
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Plan<'a> {
-    checks: Vec<Check<'a>>,
+    checks: Checks<'a>,
     independent: bool,
 }
 
@@ -40,7 +44,7 @@ impl<'a> Plan<'a> {
 
     /// Another way for the requirement before it to be met: asked only if that one refuses.
     pub fn or(&mut self, check: Check<'a>) -> &mut Self {
-        let check = if self.checks.is_empty() { check } else { check.or_else() };
+        let check = if self.checks().is_empty() { check } else { check.or_else() };
         self.require(check)
     }
 
@@ -57,7 +61,7 @@ impl<'a> Plan<'a> {
 
     /// The checks, in the order they are asked.
     pub fn checks(&self) -> &[Check<'a>] {
-        &self.checks
+        self.checks.as_slice()
     }
 
     /// Whether each requirement is charged alone.

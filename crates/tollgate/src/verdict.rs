@@ -3,7 +3,7 @@
 use std::cmp::{Ordering, Reverse};
 
 use smallvec::SmallVec;
-use tollgate_core::{Check, Decision, Gate, Refusal, Span};
+use tollgate_core::{Ask, Check, Decision, Gate, Refusal, Span};
 
 use crate::plan::Plan;
 
@@ -49,8 +49,7 @@ impl Verdict {
         self.allowed = allowed;
         if allowed {
             self.strictest = tightest(plan, decisions);
-            let delays = enforced(plan, decisions).map(|(_, decision)| decision.delay());
-            self.delay = delays.max().unwrap_or_default();
+            self.delay = longest_delay(plan, decisions);
         } else {
             self.strictest = blocker(plan, decisions);
             self.retry_after =
@@ -81,7 +80,8 @@ impl Verdict {
         self.retry_after
     }
 
-    /// How long an allowed request has to be held back.
+    /// How long an allowed request has to be held back: what the checks that admitted it say,
+    /// each its limit's delay and [its own](Check::delayed), the longest of them.
     pub fn delay(&self) -> Span {
         self.delay
     }
@@ -97,6 +97,15 @@ fn enforced<'a>(
         .enumerate()
         .filter(|(_, (gate, _))| *gate == Gate::Enforce)
         .filter_map(|(index, (_, decision))| Some((index, decision.as_ref()?)))
+}
+
+/// How long the checks that admitted a request want it held back. Of a requirement that is met,
+/// the one that allows is the one that meets it.
+fn longest_delay(plan: &Plan<'_>, decisions: &[Option<Decision>]) -> Span {
+    let admitted = enforced(plan, decisions).filter(|(_, decision)| decision.is_allowed());
+    let delays = admitted
+        .map(|(index, decision)| decision.delay() + plan.checks()[index].delay_if_admitted());
+    delays.max().unwrap_or_default()
 }
 
 /// Of the requirements that refused, the one that stands in the way longest; of its
@@ -149,9 +158,12 @@ fn obstinacy(refusal: Refusal) -> (u8, Span) {
     }
 }
 
-/// The allowed decision with the smallest share left.
+/// The allowed decision with the smallest share left. Not one that only told of a change of tier:
+/// it stands as it was before the take that it was told for.
 fn tightest(plan: &Plan<'_>, decisions: &[Option<Decision>]) -> Option<usize> {
-    let allowed = enforced(plan, decisions).filter(|(_, decision)| decision.is_allowed());
+    let tells = |index: usize| matches!(plan.checks()[index].asks(), Ask::Rescale { .. });
+    let allowed = enforced(plan, decisions)
+        .filter(|(index, decision)| decision.is_allowed() && !tells(*index));
     let tightest = allowed.min_by(|(_, a), (_, b)| by_share_left(a, b));
     let any = || decisions.iter().position(Option::is_some);
     tightest.map(|(index, _)| index).or_else(any)

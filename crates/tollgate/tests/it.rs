@@ -5,6 +5,7 @@
 
 mod it {
     mod allocations;
+    mod calendars;
     mod conformance;
     mod flood;
     mod forgetting;

@@ -1,6 +1,6 @@
 //! The counters that the threads of one round fight over.
 
-use tollgate::{Check, Cooldown, Escalation, Limit, Period, Slices, Span, Time};
+use tollgate::{Ask, Check, Cooldown, Escalation, Id, Limit, Period, Quota, Slices, Span, Time};
 
 use super::dice::Dice;
 
@@ -39,6 +39,7 @@ pub(super) struct Pool<'a> {
     keys: &'a [String],
     /// Contains whatever time it can become during the round.
     period: Period,
+    round: usize,
 }
 
 impl<'a> Pool<'a> {
@@ -50,12 +51,22 @@ impl<'a> Pool<'a> {
     pub(super) fn new(
         limits: &'a [Limit],
         keys: &'a [String],
+        round: usize,
         start: Time,
         dice: &mut Dice,
     ) -> Self {
         let limits = (0..dice.between(1, 3)).map(|_| dice.pick(limits)).collect();
         let period = Period::new(start, start + Span::from_secs(86_400));
-        Self { limits, keys, period: period.expect("a day is not empty") }
+        Self { limits, keys, period: period.expect("a day is not empty"), round }
+    }
+
+    /// A change of tier, one of a few that others tell as well, and that no other round does.
+    pub(super) fn rescale(&self, dice: &mut Dice) -> Ask {
+        let which = dice.below(2);
+        let quota = |text: &str| text.parse::<Quota>().expect("a quota");
+        let from = [quota("2/s burst 6"), quota("9/s burst 1")][which];
+        let id = Id::from_bits(1 << 127 | (self.round as u128) << 8 | which as u128);
+        Ask::Rescale { from, id }
     }
 
     /// A check of one of the counters, most often of those that others check as well.

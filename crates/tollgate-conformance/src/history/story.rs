@@ -109,6 +109,7 @@ impl Display for Asked<'_, '_> {
                 write!(f, "settle {} to {actual}", Name(receipt.id()))
             }
             Ask::Renew(receipt) => write!(f, "renew {}", Name(receipt.id())),
+            Ask::Rescale { from, id } => write!(f, "rescale {:x} from {from}", id.to_bits()),
             Ask::Reset => f.write_str("reset"),
         }
     }

@@ -215,7 +215,8 @@ fn the_rounds_meet_whatever_there_is() {
     let limits = pool::limits();
     let each_limit = limits.iter().flat_map(|limit| {
         let settles = limit.algorithm() != "cooldown";
-        let asks = ["take", "charge", "reset"].into_iter().chain(settles.then_some("settle"));
+        let asks =
+            ["take", "charge", "reset", "rescale"].into_iter().chain(settles.then_some("settle"));
         asks.map(|ask| format!("{} {ask}", limit.name()))
     });
     let others = [
@@ -247,6 +248,7 @@ fn kind(ask: Ask) -> &'static str {
         Ask::Charge(_) => "charge",
         Ask::Settle { .. } => "settle",
         Ask::Renew(_) => "renew",
+        Ask::Rescale { .. } => "rescale",
         Ask::Reset => "reset",
     }
 }

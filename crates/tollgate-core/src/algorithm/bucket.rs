@@ -78,6 +78,11 @@ impl Bucket {
         self.full.ceil_span()
     }
 
+    /// The farthest ahead that a state can be believed to lie.
+    pub(crate) fn farthest(&self) -> Span {
+        self.horizon.ceil_span()
+    }
+
     /// A promised place in line is a debt, and goes no deeper than one.
     pub(crate) fn longest_promise(&self) -> Span {
         Span::from_micros(self.pace.sub::<true>(self.deepest, self.full).micros)
@@ -147,6 +152,20 @@ impl Bucket {
         if !matches!(state, State::Bucket { .. }) || self.used::<true>(state, now) > self.horizon {
             self.write(state, now, self.full);
         }
+    }
+
+    /// Takes over a state that was written under `from`: the units used then are used now. They
+    /// are rounded up to whole ones, and are one capacity at most: this makes no debt.
+    pub(crate) fn take_over(&self, from: &Self, state: &mut State, now: Time) {
+        if !matches!(state, State::Bucket { .. }) {
+            // Vacant, or left behind by another algorithm, which is no question of quotas.
+            return;
+        }
+        from.mend_slowly(state, now);
+        // Not what only the clock's slack adds, which of a quick quota may be millions.
+        let used = from.used::<true>(state, now).min(from.deepest);
+        let units = from.pace.units_covering(used).min(self.capacity);
+        self.write(state, now, self.pace.lasting::<true>(units));
     }
 
     /// Whether a unit lasts whole microseconds, as it does for most quotas.

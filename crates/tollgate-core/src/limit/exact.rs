@@ -19,7 +19,12 @@ impl Limit {
         }
     }
 
-    pub(super) fn bucket_of(quota: Quota, capacity: u64) -> Result<Bucket, Reason> {
+    /// The bucket of a queue: it has one place more than may wait.
+    pub(super) fn queue_of(quota: Quota) -> Result<Bucket, Reason> {
+        Self::bucket_of(quota, quota.burst().unwrap_or(quota.amount()) + 1)
+    }
+
+    fn bucket_of(quota: Quota, capacity: u64) -> Result<Bucket, Reason> {
         let period = Self::fixed_length(quota)?;
         let pace = Pace::new(quota.amount(), period);
         if !Self::is_exact(pace, capacity) {

@@ -51,6 +51,25 @@ impl<'d> Desk<'d> {
         })
     }
 
+    /// Carries units over for callers that changed their tier, before anything is asked: this says
+    /// how state is to be read, so it is done for good, as mending is.
+    pub(super) fn rescale(&mut self) {
+        for (check, place) in self.set.checks.iter().zip(self.places) {
+            let Ask::Rescale { from, .. } = check.ask else { continue };
+            let Some(tiers) = check.limit().tiers(from) else { continue };
+            if !self.is_remembered(place.settled) {
+                tiers.carry_over(&mut self.cells[place.cell], self.now);
+            }
+            // From its last arrival on: it may ride with every request for ever.
+            let until = self.now + tiers.remembered_for();
+            self.cells[place.settled] = State::Settled { until };
+        }
+    }
+
+    fn is_remembered(&self, settled: usize) -> bool {
+        matches!(self.cells[settled], State::Settled { until } if until > self.now)
+    }
+
     /// Decides each term alone.
     pub(super) fn decide_each(&mut self) -> Ruling {
         let checks = self.set.checks;
@@ -135,6 +154,8 @@ impl<'d> Desk<'d> {
                     None => self.refused(index, staged, Refusal::Lost),
                 }
             }
+            // Done before the first check was asked.
+            Ask::Rescale { .. } => self.standing(index, staged, 0),
             Ask::Reset => {
                 self.keep(cell, undo);
                 self.cells[cell] = State::Vacant;
@@ -154,7 +175,7 @@ impl<'d> Desk<'d> {
         let check = &self.set.checks[index];
         let Place { cell, settled } = self.places[index];
         let remember = check.settles().is_some();
-        if remember && matches!(self.cells[settled], State::Settled { until } if until > self.now) {
+        if remember && self.is_remembered(settled) {
             return self.refused(index, staged, Refusal::Spent);
         }
         if remember && self.now >= receipt.lapses() {

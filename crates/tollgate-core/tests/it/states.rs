@@ -67,6 +67,10 @@ fn walk(limit: Limit, steps: &[Step], mut look: impl FnMut(&Counter, u64)) {
     }
 }
 
+fn rescale(from: tollgate_core::Quota) -> Ask {
+    Ask::Rescale { from, id: Id::from_bits(1) }
+}
+
 fn encoded(state: &State) -> Vec<u8> {
     let mut bytes = Vec::new();
     state.encode(&mut bytes);
@@ -116,6 +120,10 @@ fn survives(state: &State) {
                 Ask::wait(cost(2), Span::MAX),
                 Ask::Charge(cost(2)),
                 Ask::Charge(Cost::MAX),
+                rescale(quota(5, 1_000)),
+                rescale(quota(7, 3_000_000)),
+                rescale(quota(1, Span::MAX.as_micros())),
+                rescale(quota(tollgate_core::Quota::MAX_AMOUNT, 1)),
             ] {
                 receipt = survives_asking(&limit, state, now, ask).receipt().copied().or(receipt);
             }

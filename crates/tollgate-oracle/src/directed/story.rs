@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::Oracle;
 use crate::trace::{
-    AlgorithmSpec, AskSpec, Case, CheckSpec, Expected, ExpectedDecision, Gate, LimitSpec, Step,
+    AlgorithmSpec, AskSpec, Case, CheckSpec, Expected, ExpectedDecision, Gate, LimitSpec,
+    QuotaSpec, Step,
 };
 
 pub(super) const MILLI: u64 = 1000;
@@ -150,6 +151,11 @@ pub(super) fn settle_of(limit: &str, step: usize, of: usize, actual: u64) -> Che
 /// Renews the hold of the first check of a step.
 pub(super) fn renew(limit: &str, step: usize) -> CheckSpec {
     check(limit, AskSpec::Renew { step, check: 0 })
+}
+
+/// Tells that the quota was another before.
+pub(super) fn rescale(limit: &str, from: QuotaSpec, id: u64) -> CheckSpec {
+    check(limit, AskSpec::Rescale { from, id })
 }
 
 /// Makes the cell vacant.

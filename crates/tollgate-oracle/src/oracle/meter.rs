@@ -5,7 +5,7 @@ use super::receipt::{Receipt, ReceiptId, Until};
 use super::rule::{Rule, SLACK, Take};
 use super::search::smallest_wait;
 use crate::ratio::{Ratio, gcd};
-use crate::trace::BucketSpec;
+use crate::trace::{BucketSpec, QuotaSpec};
 
 /// How fast a bucket leaks: `units` per `micros`, in lowest terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -81,6 +81,28 @@ impl Meter {
         self.rate.units_in(empty - Ratio::whole(now)).max(Ratio::ZERO)
     }
 
+    /// The same meter under another quota; nothing if no meter can have that.
+    pub(crate) fn under(&self, quota: &QuotaSpec) -> Option<Meter> {
+        let QuotaSpec { amount, period_us, burst } = *quota;
+        let least = u64::from(!self.queues);
+        let spec = BucketSpec { amount, period_us, burst, debt: true };
+        let make = if self.queues { Meter::queue } else { Meter::bucket };
+        (period_us > 0 && burst >= least).then(|| make(&spec))
+    }
+
+    /// Pours what another meter left in the cell over into this one.
+    pub(crate) fn pour_over(&self, from: &Meter, cell: &mut Cell, when: When) {
+        from.correct_clock(cell, when);
+        let poured = from.level(cell, when.now).min(Ratio::whole(from.charge_cap()));
+        let units = poured.ceil_u64().min(self.capacity);
+        self.write(cell, when.now, Ratio::whole(units));
+    }
+
+    /// The longest that anything can take to leak out, clocks being what they are.
+    pub(crate) fn longest(&self) -> u64 {
+        self.rate.time_of(Ratio::whole(self.charge_cap())).ceil_u64() + SLACK
+    }
+
     /// Writes the units in the bucket down.
     fn write(&self, cell: &mut Cell, now: u64, units: Ratio) {
         let level = Level { units, at: now, rate: self.rate };
@@ -101,6 +123,10 @@ impl Meter {
 }
 
 impl Rule for Meter {
+    fn meter(&self) -> Option<&Meter> {
+        Some(self)
+    }
+
     fn capacity(&self) -> u64 {
         self.capacity
     }

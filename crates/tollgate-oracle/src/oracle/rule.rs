@@ -1,6 +1,7 @@
 //! What every algorithm has in common, said once in terms of "would this fit?".
 
 use super::cell::{Cell, Filed, View, When};
+use super::meter::Meter;
 use super::receipt::{Receipt, ReceiptId};
 use super::search::{largest_fit, smallest_wait};
 use crate::trace::Reason;
@@ -48,6 +49,11 @@ pub(crate) trait Rule {
 
     /// How the cell looks.
     fn view(&self, cell: &Cell, when: When) -> View;
+
+    /// The meter, if this is one.
+    fn meter(&self) -> Option<&Meter> {
+        None
+    }
 
     /// Whether takes are charged at all.
     fn charges_takes(&self) -> bool {

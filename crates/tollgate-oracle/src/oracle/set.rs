@@ -141,6 +141,8 @@ impl<'a> Set<'a> {
                     Err(reason) => refused(rule, cell, when, *already, reason),
                 }
             }
+            // That was done before anything was asked.
+            AskSpec::Rescale { .. } => allowed(rule, cell, when, *already, 0),
             AskSpec::Reset => {
                 *cell = Cell::default();
                 allowed(rule, cell, when, *already, 0)

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::dice::Dice;
 use super::{DAY, HOUR, SECOND};
-use crate::trace::{AlgorithmSpec, BucketSpec, EscalationSpec, LimitSpec};
+use crate::trace::{AlgorithmSpec, BucketSpec, EscalationSpec, LimitSpec, QuotaSpec};
 
 /// Amount and period of buckets.
 const RATES: [(u64, u64); 16] = [
@@ -124,6 +124,13 @@ fn bucket(dice: &mut Dice, least: u64) -> BucketSpec {
     BucketSpec { amount, period_us, burst, debt: dice.one_in(2) }
 }
 
+/// What a tier may have been before; now and then what no bucket has.
+pub(super) fn quota(dice: &mut Dice) -> QuotaSpec {
+    let BucketSpec { amount, period_us, burst, .. } = bucket(dice, 0);
+    let period_us = if dice.one_in(20) { 0 } else { period_us };
+    QuotaSpec { amount, period_us, burst }
+}
+
 fn sliding_window(dice: &mut Dice) -> AlgorithmSpec {
     let slices = *dice.pick(&[1, 1, 2, 3, 7, 10, 60]);
     let strict = dice.one_in(3);
@@ -147,6 +154,19 @@ fn cooldown(dice: &mut Dice) -> AlgorithmSpec {
 }
 
 impl AlgorithmSpec {
+    /// The quota of a bucket or a queue.
+    pub(crate) fn quota(&self) -> Option<QuotaSpec> {
+        match *self {
+            AlgorithmSpec::TokenBucket(spec)
+            | AlgorithmSpec::LeakyBucket(spec)
+            | AlgorithmSpec::Queue(spec) => {
+                let BucketSpec { amount, period_us, burst, .. } = spec;
+                Some(QuotaSpec { amount, period_us, burst })
+            }
+            _ => None,
+        }
+    }
+
     /// The capacity, as asks should aim at it.
     pub(crate) fn nominal_capacity(&self) -> u64 {
         match self {

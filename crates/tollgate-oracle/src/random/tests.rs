@@ -65,6 +65,9 @@ fn walks_meet_everything_there_is_to_meet() {
                 match check.ask {
                     AskSpec::Settle { .. } if decision.allowed => count("settled".to_owned()),
                     AskSpec::Renew { .. } if decision.allowed => count("renewed".to_owned()),
+                    AskSpec::Rescale { .. } if decision.remaining < decision.limit => {
+                        count("rescaled".to_owned());
+                    }
                     AskSpec::Charge { units } if decision.granted < units => {
                         count("capped".to_owned());
                     }
@@ -79,6 +82,7 @@ fn walks_meet_everything_there_is_to_meet() {
         "delay",
         "settled",
         "renewed",
+        "rescaled",
         "capped",
         "None",
         "Some(Exhausted)",

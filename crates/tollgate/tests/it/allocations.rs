@@ -57,3 +57,16 @@ fn deciding_a_plan_of_two_allocates_nothing() {
     let seen = allocation_counter::measure(|| assert!(check().is_allowed()));
     assert_eq!(seen.count_total, 0);
 }
+
+#[test]
+fn planning_a_request_that_owes_eight_checks_allocates_nothing() {
+    let limits = limits();
+    let seen = allocation_counter::measure(|| {
+        let mut plan = Plan::new();
+        for index in 0..8 {
+            plan.require(Check::new(&limits[index % limits.len()], "user:42"));
+        }
+        assert_eq!(plan.checks().len(), 8);
+    });
+    assert_eq!(seen.count_total, 0);
+}

@@ -1,6 +1,6 @@
 //! Decisions folded into one answer: the strictest first.
 
-use tollgate::{Check, Cost, Limit, Limiter, ManualClock, Memory, Plan, Span};
+use tollgate::{Ask, Check, Cost, Id, Limit, Limiter, ManualClock, Memory, Plan, Span};
 
 type ManualLimiter = Limiter<Memory<ManualClock>>;
 
@@ -115,6 +115,63 @@ fn the_longest_delay_is_the_request_s() {
     let plan = plan(&[&slow, &quick]);
     assert_eq!(limiter.check_plan(&plan).now().unwrap().delay(), Span::ZERO);
     assert_eq!(limiter.check_plan(&plan).now().unwrap().delay(), Span::from_secs(1));
+}
+
+#[test]
+fn the_check_that_admits_says_how_long_to_hold_back() {
+    let limiter = limiter();
+    let (soft, hard) = (bucket("soft", "2/day"), bucket("hard", "3/day"));
+    let mut plan = Plan::new();
+    let slow = Check::new(&hard, "key").delayed(Span::from_millis(500));
+    plan.require(Check::new(&soft, "key").delayed(Span::from_millis(900))).or(slow);
+    let delays: Vec<Option<Span>> = (0..6)
+        .map(|_| limiter.check_plan(&plan).now().unwrap())
+        .map(|verdict| {
+            assert!(verdict.is_allowed() || verdict.delay() == Span::ZERO, "nothing to hold back");
+            verdict.is_allowed().then_some(verdict.delay())
+        })
+        .collect();
+    let [first, second] = [900, 500].map(|millis| Some(Span::from_millis(millis)));
+    assert_eq!(delays, [first, first, second, second, second, None], "never that of a refusal");
+}
+
+#[test]
+fn a_delay_of_its_own_comes_on_top_of_the_limit_s() {
+    let limiter = limiter();
+    let queue = Limit::queue("queue", "1/s".parse().unwrap()).unwrap();
+    let wide = bucket("wide", "9/day");
+    let mut plan = Plan::new();
+    plan.require(Check::new(&wide, "key").delayed(Span::from_millis(1_200)));
+    plan.require(Check::new(&queue, "key").delayed(Span::from_millis(500)));
+    let delay = || limiter.check_plan(&plan).now().unwrap().delay();
+    assert_eq!(delay(), Span::from_millis(1_200), "the longest, not the sum over checks");
+    assert_eq!(delay(), Span::from_millis(1_500), "a second in line and half of one more");
+}
+
+#[test]
+fn a_shadow_holds_nobody_back() {
+    let limiter = limiter();
+    let (wide, shadow) = (bucket("wide", "9/day"), bucket("shadow", "9/day"));
+    let mut plan = plan(&[&wide]);
+    plan.observe(Check::new(&shadow, "key").delayed(Span::from_secs(1)));
+    assert_eq!(limiter.check_plan(&plan).now().unwrap().delay(), Span::ZERO);
+}
+
+#[test]
+fn a_change_of_tier_is_not_what_a_verdict_is_about() {
+    let limiter = limiter();
+    let (free, premium) = (bucket("api", "100/min"), bucket("api", "10000/min"));
+    let from = "100/min".parse().unwrap();
+    assert!(
+        limiter.check(Check::new(&free, "key").cost(Cost::from(90))).now().unwrap().is_allowed()
+    );
+    let check = Check::new(&premium, "key");
+    let mut plan = Plan::new();
+    plan.require(check.ask(Ask::Rescale { from, id: Id::from_bits(7) }));
+    plan.require(check.cost(Cost::ZERO));
+    let verdict = limiter.check_plan(&plan).now().unwrap();
+    let strictest = verdict.strictest().unwrap();
+    assert_eq!((strictest.check, strictest.decision.remaining()), (1, 9_910));
 }
 
 #[test]
