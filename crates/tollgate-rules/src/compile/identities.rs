@@ -1,0 +1,349 @@
+//! `identify`: the ways to tell callers apart.
+
+use super::{Compiler, entries, unsaid};
+use crate::address::client::{Proxies, Told, Trust};
+use crate::address::group::Prefixes;
+use crate::identity::{Identity, IfMissing, Source};
+use crate::load::Document;
+use crate::node::{Entry, Node, Scalar};
+use crate::path::Pattern;
+use crate::source::Span;
+use crate::spelling;
+
+/// The fields of an identity that say where it is found.
+const SOURCES: [&str; 8] =
+    ["header", "cookie", "query", "path", "segment", "attribute", "jwt", "fingerprint"];
+const OF_ADDRESSES: [&str; 4] = ["trusted_proxies", "forwarded_by", "ipv4_prefix", "ipv6_prefix"];
+/// Headers whose values open doors.
+const SECRET_HEADERS: [&str; 5] =
+    ["authorization", "proxy-authorization", "x-api-key", "api-key", "apikey"];
+
+/// The identity that is not one of its own: which tier a caller has.
+pub(super) const TIER: &str = "tier";
+
+impl Compiler<'_> {
+    /// Every identity that files define.
+    pub(super) fn identities(&mut self, documents: &[Document]) {
+        for document in documents {
+            let Some(section) = document.root.entry("identify") else { continue };
+            for entry in section.value.entries().iter().filter(|entry| entry.key.text != TIER) {
+                self.define(entry, document);
+            }
+        }
+    }
+
+    fn define(&mut self, entry: &Entry, document: &Document) {
+        let name = entry.key.text.as_str();
+        if let Some(first) = self.named_at.get(name).copied() {
+            let message = format!("the identity `{}` is defined twice", entry.key.shown());
+            self.error_at(entry.key.span, "given-twice", message)
+                .related(first, "it is defined here already")
+                .help("keep one of them");
+            return;
+        }
+        if !is_name(name) {
+            let message = format!("`{}` cannot be the name of an identity", entry.key.shown());
+            self.error_at(entry.key.span, "bad-name", message)
+                .help("use letters, digits, `_`, `.` and `-`, as in `api_key`");
+            return;
+        }
+        self.named_at.insert(name.into(), entry.key.span);
+        let Some(source) = self.source(entry, document) else {
+            // Known by name, so that rules which use it are not told off as well.
+            self.add(Identity::told(name));
+            return;
+        };
+        let node = &entry.value;
+        let secret = node.get("secret").and_then(Node::flag).unwrap_or_else(|| source.is_secret());
+        let if_missing = node.get("if_missing").and_then(Node::text).and_then(if_missing);
+        self.add(Identity {
+            name: name.into(),
+            source,
+            secret,
+            if_missing: if_missing.unwrap_or_default(),
+        });
+    }
+
+    fn source(&mut self, entry: &Entry, document: &Document) -> Option<Source> {
+        let (name, node) = (&entry.key, &entry.value);
+        if let Some(word) = node.text() {
+            return Some(match word {
+                "ip" => Source::address(),
+                "method" => Source::Method,
+                "host" => Source::Host,
+                _ => return None,
+            });
+        }
+        let mut given: Vec<_> = SOURCES.iter().filter_map(|field| node.entry(field)).collect();
+        given.sort_by_key(|entry| entry.key.span);
+        let addresses: Vec<_> = OF_ADDRESSES.iter().filter_map(|field| node.entry(field)).collect();
+        if let [first, second, ..] = given.as_slice() {
+            let message = format!("`{}` is found in two places", name.shown());
+            self.error_at(second.key.span, "two-sources", message)
+                .related(first.key.span, "one is here")
+                .help("keep one of them, or make an identity of each and combine them in a rule's `key`");
+            return None;
+        }
+        if let ([source], [address, ..]) = (given.as_slice(), addresses.as_slice()) {
+            let message = format!("`{}` is for addresses, and `{}` is found by its `{}`", address.key.text, name.shown(), source.key.text);
+            self.error_at(address.key.span, "not-an-address", message)
+                .help(format!("leave out `{}`, or `{}`", address.key.text, source.key.text));
+            return None;
+        }
+        match given.first() {
+            Some(source) => self.source_in(source, document),
+            None if !addresses.is_empty() || name.text == "ip" => self.address(node),
+            None if name.text == "method" => Some(Source::Method),
+            None if name.text == "host" => Some(Source::Host),
+            None => Some(Source::Attribute(name.text.as_str().into())),
+        }
+    }
+
+    /// What one field of an identity says about where it is found.
+    pub(super) fn source_in(&mut self, entry: &Entry, document: &Document) -> Option<Source> {
+        let node = &entry.value;
+        match entry.key.text.as_str() {
+            "header" => self.header_name(node).map(Source::Header),
+            "cookie" => self.word(node, "a cookie").map(Source::Cookie),
+            "query" => self.word(node, "a query parameter").map(Source::Query),
+            "attribute" => self.word(node, "an attribute").map(Source::Attribute),
+            "path" => self.path_source(node),
+            "segment" => match node.whole()? {
+                0 => {
+                    self.error(node, "bad-segment", "segments are counted from 1")
+                        .help("use 1 for the first");
+                    None
+                }
+                number => usize::try_from(number).ok().map(Source::Segment),
+            },
+            "fingerprint" => {
+                let names: Vec<_> =
+                    node.items().iter().filter_map(|item| self.header_name(item)).collect();
+                if names.is_empty() {
+                    self.error(
+                        node,
+                        "empty-fingerprint",
+                        "a fingerprint of no headers is the same for everybody",
+                    )
+                    .help("name some, as in `[user-agent, accept-language]`");
+                    return None;
+                }
+                Some(Source::Fingerprint(names))
+            }
+            "jwt" => self.claim(node, document),
+            _ => None,
+        }
+    }
+
+    fn path_source(&mut self, node: &Node) -> Option<Source> {
+        let pattern = self.pattern(node)?;
+        let names: Vec<Box<str>> = pattern.names().map(Into::into).collect();
+        let [name] = names.as_slice() else {
+            let message =
+                format!("the pattern names {} segments, and an identity is one", names.len());
+            self.error(node, "bad-path", message)
+                .help("name the one that counts, as in `/tenants/{tenant}/**`");
+            return None;
+        };
+        Some(Source::Path { name: name.clone(), pattern })
+    }
+
+    fn address(&mut self, node: &Node) -> Option<Source> {
+        let told = node.get("forwarded_by");
+        let told = match told.map(|told| (told, self.header_name(told))) {
+            None => Told::XForwardedFor,
+            Some((_, None)) => return None,
+            Some((_, Some(name))) => match &*name {
+                "x-forwarded-for" => Told::XForwardedFor,
+                "forwarded" => Told::Forwarded,
+                other => Told::Header(other.to_owned()),
+            },
+        };
+        let proxies = node.get("trusted_proxies");
+        let trust = match proxies.map(|proxies| (proxies, proxies.whole())) {
+            None => {
+                if let Some(told) = node.entry("forwarded_by") {
+                    self.error_at(
+                        told.key.span,
+                        "nobody-trusted",
+                        "no proxy is trusted, so this header is never read",
+                    )
+                    .help("say whose word counts: `trusted_proxies: [10.0.0.0/8]`");
+                }
+                Trust::Nobody
+            }
+            Some((_, Some(0))) => Trust::Nobody,
+            Some((proxies, Some(hops))) => {
+                match u8::try_from(hops).ok().filter(|hops| *hops <= MOST_HOPS) {
+                    Some(hops) => Trust::Hops(hops),
+                    None => {
+                        self.error(
+                            proxies,
+                            "too-many-hops",
+                            format!("{hops} proxies in a row are too many"),
+                        )
+                        .help(format!("use at most {MOST_HOPS}, or name their networks"));
+                        return None;
+                    }
+                }
+            }
+            Some((proxies, None)) => Trust::Networks(self.networks_of(proxies)),
+        };
+        let v4 = self.prefix(node, "ipv4_prefix", 32)?;
+        let v6 = self.prefix(node, "ipv6_prefix", 64)?;
+        match Prefixes::new(v4, v6) {
+            Ok(prefixes) => Some(Source::Address { proxies: Proxies { trust, told }, prefixes }),
+            Err(error) => {
+                self.error(node, "bad-prefix", error.to_string());
+                None
+            }
+        }
+    }
+
+    fn prefix(&mut self, node: &Node, field: &str, default: u8) -> Option<u8> {
+        let Some(node) = node.get(field) else { return Some(default) };
+        let most = if field == "ipv4_prefix" { 32 } else { 128 };
+        let bits = node.whole()?;
+        match u8::try_from(bits).ok().filter(|bits| (1..=most).contains(bits)) {
+            Some(bits) => Some(bits),
+            None => {
+                let message = format!("an address has no prefix of {bits} bits");
+                self.error(node, "bad-prefix", message).help(format!("use 1 to {most}"));
+                None
+            }
+        }
+    }
+
+    /// A pattern of paths.
+    pub(super) fn pattern(&mut self, node: &Node) -> Option<Pattern> {
+        let scalar = node.scalar().filter(|scalar| !scalar.is_broken())?;
+        self.pattern_in(scalar.text(), node.span, Some(scalar).filter(|scalar| scalar.is_secret()))
+    }
+
+    /// The same for a text at a place, and the scalar if it may not be repeated.
+    pub(super) fn pattern_in(&mut self, text: &str, span: Span, secret: Option<&Scalar>) -> Option<Pattern> {
+        match (Pattern::parse(text), secret) {
+            (Ok(pattern), _) => Some(if self.ignore_case { pattern.ignoring_case() } else { pattern }),
+            (Err(_), Some(scalar)) => {
+                self.error_at(span, "bad-pattern", unsaid(scalar, "a pattern of paths")).help("use one as in `/users/{id}`");
+                None
+            }
+            (Err(error), None) => {
+                let span = self.sources.within(span, text, error.range);
+                self.error_at(span, "bad-pattern", error.message).help(error.help);
+                None
+            }
+        }
+    }
+
+    fn word(&mut self, node: &Node, what: &str) -> Option<Box<str>> {
+        let scalar = node.scalar().filter(|scalar| !scalar.is_broken())?;
+        if scalar.text().trim().is_empty() {
+            self.error(node, "empty", format!("the name of {what} is empty")).help("write it out");
+            return None;
+        }
+        Some(scalar.text().into())
+    }
+
+    pub(super) fn add(&mut self, identity: Identity) -> usize {
+        let index = self.identities.len();
+        self.by_name.insert(identity.name.clone(), index);
+        self.identities.push(identity);
+        index
+    }
+
+    /// The identity that a rule names. One that no file defines is an attribute of that name, which
+    /// the caller of the service sends; `ip`, `method` and `host` are known without being told.
+    pub(super) fn identity(&mut self, name: &str, span: Span) -> Option<usize> {
+        if let Some(index) = self.by_name.get(name) {
+            return Some(*index);
+        }
+        if name == TIER {
+            self.error_at(
+                span,
+                "tier-as-identity",
+                "the tier is not an identity: it says how much, not who",
+            )
+            .help("leave it out; `limit: { tier: … }` counts by tier");
+            return None;
+        }
+        if !is_name(name) {
+            self.error_at(span, "bad-name", "this cannot be the name of an identity")
+                .help("use letters, digits, `_`, `.` and `-`, as in `api_key`");
+            return None;
+        }
+        let source = match name {
+            "ip" => Source::address(),
+            "method" => Source::Method,
+            "host" => Source::Host,
+            _ => {
+                let meant = spelling::closest(name, self.named_at.keys().map(|name| &**name))
+                    .map(str::to_owned);
+                if let Some(meant) = meant {
+                    let message = "this is not in `identify`, so it is an attribute that callers of the service have to send";
+                    self.warn_at(span, "unknown-identity", message)
+                        .help(format!("did you mean `{meant}`?"));
+                }
+                Source::Attribute(name.into())
+            }
+        };
+        Some(self.add(Identity {
+            name: name.into(),
+            source,
+            secret: false,
+            if_missing: IfMissing::Share,
+        }))
+    }
+
+    /// Whether any file has this section.
+    pub(super) fn has(documents: &[Document], field: &str) -> bool {
+        entries(documents, field).next().is_some()
+    }
+}
+
+/// More proxies in a row than anybody has.
+const MOST_HOPS: u8 = 16;
+
+fn is_name(name: &str) -> bool {
+    let letter = |letter: u8| letter.is_ascii_alphanumeric() || b"_.-".contains(&letter);
+    !name.is_empty() && name.len() <= 64 && name.bytes().all(letter)
+}
+
+/// What to do where an identity is missing.
+pub(super) fn if_missing(word: &str) -> Option<IfMissing> {
+    match word {
+        "share" => Some(IfMissing::Share),
+        "skip" => Some(IfMissing::Skip),
+        "401" => Some(IfMissing::Refuse),
+        _ => None,
+    }
+}
+
+impl Identity {
+    /// An attribute of its own name.
+    fn told(name: &str) -> Self {
+        Self {
+            name: name.into(),
+            source: Source::Attribute(name.into()),
+            secret: false,
+            if_missing: IfMissing::Share,
+        }
+    }
+}
+
+impl Source {
+    /// The peer's address: nobody is trusted to name another.
+    fn address() -> Self {
+        let proxies = Proxies { trust: Trust::Nobody, told: Told::XForwardedFor };
+        Self::Address { proxies, prefixes: Prefixes::default() }
+    }
+
+    /// Whether what is found there opens doors, unless the file says otherwise.
+    fn is_secret(&self) -> bool {
+        match self {
+            Self::Header(name) => SECRET_HEADERS.contains(&&**name),
+            Self::Cookie(_) => true,
+            _ => false,
+        }
+    }
+}

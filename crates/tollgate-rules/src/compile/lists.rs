@@ -1,0 +1,229 @@
+//! Allow-lists, block-lists and overrides.
+
+use std::sync::Arc;
+
+use super::limits::Naming;
+use super::rules::Draft;
+use super::{Compiler, items};
+use crate::directory::{Assigned, During, Listed, Listing, Override};
+use crate::identity::{Identified, Source};
+use crate::keys::Keys;
+use crate::limits::Windows;
+use crate::load::Document;
+use crate::node::{Entry, Node, Value};
+use crate::ruleset::ListedNetworks;
+use crate::source::Span;
+use crate::spelling;
+
+impl Compiler<'_> {
+    /// Who is let through, and who is kept out.
+    pub(super) fn lists(&mut self, documents: &[Document]) {
+        for (field, listing) in [("allow", Listing::Allow), ("block", Listing::Block)] {
+            for item in items(documents, field) {
+                let during = self.during(item);
+                let callers: Vec<&Entry> = item
+                    .entries()
+                    .iter()
+                    .filter(|entry| !["from", "until", "reason"].contains(&entry.key.text.as_str()))
+                    .collect();
+                if callers.is_empty() && matches!(item.value, Value::Map(_)) {
+                    self.error(item, "nobody", "this entry names nobody")
+                        .help("name callers, as in `{ ip: [192.0.2.7] }`");
+                }
+                for entry in callers {
+                    self.list(entry, listing, during);
+                }
+            }
+        }
+    }
+
+    fn list(&mut self, entry: &Entry, listing: Listing, during: During) {
+        self.refuse_nobody(entry);
+        let Some(identity) = self.identity(&entry.key.text, entry.key.span) else { return };
+        if matches!(self.identities[identity].source, Source::Address { .. }) {
+            let networks = self.networks_of(&entry.value);
+            self.networks.push(ListedNetworks { identity, networks, listing, during });
+            return;
+        }
+        let name = self.identities[identity].name.clone();
+        for item in entry.value.items() {
+            let Some(scalar) = item.scalar().filter(|scalar| !scalar.is_broken()) else { continue };
+            let Some(subject) = self.subject(identity, scalar.text(), item.span) else { continue };
+            self.directory.change(&name, &subject, |standing| {
+                standing.listed.push(Listed { listing, during })
+            });
+        }
+    }
+
+    /// An identity without a value names nobody.
+    fn refuse_nobody(&mut self, entry: &Entry) {
+        if entry.value.items().is_empty() {
+            self.error_at(entry.key.span, "nobody", "this names nobody")
+                .help("name callers, as in `[alice, bob]`, or leave it out");
+        }
+    }
+
+    /// What a caller is filed under whom the file names.
+    pub(super) fn subject(
+        &mut self,
+        identity: usize,
+        value: &str,
+        span: Span,
+    ) -> Option<Box<[u8]>> {
+        let known = &self.identities[identity];
+        let (digester, secret) = (&self.digester, known.secret);
+        if secret {
+            self.sources.mask(span);
+        }
+        let found = match &known.source {
+            Source::Address { prefixes, .. } => match crate::address::read(value.as_bytes()) {
+                Some(address) => Identified::Address { address, group: prefixes.group(address) },
+                None => {
+                    self.error_at(span, "bad-address", "this is not an address")
+                        .help("use one as in `203.0.113.9`");
+                    return None;
+                }
+            },
+            Source::Method => Identified::value(value.to_ascii_uppercase().into_bytes()),
+            Source::Host => Identified::value(value.to_ascii_lowercase().into_bytes()),
+            Source::Fingerprint(_) => {
+                self.error_at(span, "bad-caller", "a fingerprint cannot be written down")
+                    .help("name the caller by another identity");
+                return None;
+            }
+            _ => Identified::value(value.as_bytes())
+                .guarded(secret, |of, bytes| digester.digest(of, [bytes])),
+        };
+        if found.is_missing() {
+            self.error_at(span, "empty", "a caller cannot be nobody")
+                .help("write the value of the identity");
+            return None;
+        }
+        let mut subject = Keys::default();
+        found.write(&mut subject);
+        Some(subject.as_slice().into())
+    }
+
+    /// Other limits or another tier for a time.
+    pub(super) fn overrides(&mut self, documents: &[Document], rules: &mut [Draft]) {
+        for item in items(documents, "overrides") {
+            let during = self.during(item);
+            let callers = item.get("caller").map(|caller| self.callers(caller));
+            match (item.entry("tier"), item.entry("limit")) {
+                (Some(tier), None) => self.override_tier(item, &tier.value, callers, during),
+                (None, Some(limit)) => self.override_limit(item, limit, callers, during, rules),
+                (Some(tier), Some(limit)) => {
+                    self.error_at(
+                        limit.key.span,
+                        "two-overrides",
+                        "this gives another limit and another tier",
+                    )
+                    .related(tier.key.span, "the tier")
+                    .help("make two overrides of it");
+                }
+                (None, None) if matches!(item.value, Value::Map(_)) => {
+                    self.error(item, "no-override", "this changes nothing")
+                        .help("give a `limit` with its `rule`, or a `tier`");
+                }
+                (None, None) => {}
+            }
+        }
+    }
+
+    fn callers(&mut self, node: &Node) -> Vec<(Box<str>, Box<[u8]>)> {
+        let mut callers = Vec::new();
+        if node.entries().is_empty() && !matches!(node.value, Value::Scalar(_) | Value::List(_)) {
+            self.error(node, "nobody", "this names nobody").help("name callers, as in `{ user: alice }`, or leave it out");
+        }
+        for entry in node.entries() {
+            self.refuse_nobody(entry);
+            let Some(identity) = self.identity(&entry.key.text, entry.key.span) else { continue };
+            let name = self.identities[identity].name.clone();
+            for item in entry.value.items() {
+                let Some(scalar) = item.scalar().filter(|scalar| !scalar.is_broken()) else {
+                    continue;
+                };
+                if let Some(subject) = self.subject(identity, scalar.text(), item.span) {
+                    callers.push((name.clone(), subject));
+                }
+            }
+        }
+        callers
+    }
+
+    fn override_tier(
+        &mut self,
+        item: &Node,
+        tier: &Node,
+        callers: Option<Vec<(Box<str>, Box<[u8]>)>>,
+        during: During,
+    ) {
+        if let Some(rule) = item.entry("rule") {
+            self.error_at(rule.key.span, "bad-override", "a tier is a caller's, not a rule's")
+                .help("leave out `rule`");
+        }
+        let Some(tier) = self.tier(tier) else { return };
+        let name: Arc<str> = self.tiers.as_ref().map_or("", |tiers| tiers.name(tier)).into();
+        let Some(callers) = callers else {
+            self.error(item, "no-caller", "nothing says whose tier this is")
+                .help("name the `caller`, as in `caller: { user: 42 }`");
+            return;
+        };
+        for (identity, subject) in callers {
+            let tier = name.clone();
+            self.directory.change(&identity, &subject, |standing| {
+                standing.tiers.push(Assigned { tier, during, before: None });
+            });
+        }
+    }
+
+    fn override_limit(
+        &mut self,
+        item: &Node,
+        limit: &Entry,
+        callers: Option<Vec<(Box<str>, Box<[u8]>)>>,
+        during: During,
+        rules: &mut [Draft],
+    ) {
+        let Some(name) = item.get("rule") else {
+            self.error_at(
+                limit.key.span,
+                "no-rule",
+                "nothing says of which rule this is the limit",
+            )
+            .help("name it: `rule: …`");
+            return;
+        };
+        let Some(scalar) = name.scalar().filter(|scalar| !scalar.is_broken()) else { return };
+        let Some(draft) = rules.iter_mut().find(|draft| &*draft.rule.name == scalar.text()) else {
+            let meant =
+                spelling::closest(scalar.text(), rules.iter().map(|draft| &*draft.rule.name));
+            let help = meant.map_or("name a rule of this file".to_owned(), |meant| {
+                format!("did you mean `{meant}`?")
+            });
+            self.error(name, "unknown-rule", format!("there is no rule `{}`", scalar.shown()))
+                .help(help);
+            return;
+        };
+        let naming = Naming { rule: &draft.rule.name, tier: None };
+        let Some(owed) = self.owed(&limit.value, &draft.style, draft.soft.as_ref(), naming) else {
+            return;
+        };
+        let windows = Windows::Owed(owed);
+        match callers {
+            None => draft.rule.overrides.push((during, windows)),
+            Some(callers) => {
+                let windows = Arc::new(windows);
+                for (identity, subject) in callers {
+                    let one = Override {
+                        rule: draft.rule.name.clone(),
+                        windows: Arc::clone(&windows),
+                        during,
+                    };
+                    self.directory
+                        .change(&identity, &subject, |standing| standing.overrides.push(one));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! What a header, an attribute or another text has to be.
+
+use std::fmt;
+
+use crate::number::{Comparison, Number};
+use crate::request::Value;
+
+/// What a value has to be.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Condition {
+    Equals(Box<str>),
+    /// A text with `*` for any letters.
+    Like(Box<str>),
+    AnyOf(Vec<Condition>),
+    Not(Box<Condition>),
+    Compares(Comparison, Number),
+    /// There is one, whatever it is; or there is none.
+    Present(bool),
+}
+
+impl Condition {
+    /// The condition that a text is: a comparison, a text with `*` in it, or the text itself.
+    pub(crate) fn of(text: &str) -> Result<Self, NotANumber> {
+        if let Some((comparison, rest)) = Comparison::strip(text) {
+            let number = Number::parse(rest).ok_or(NotANumber { comparison })?;
+            return Ok(Self::Compares(comparison, number));
+        }
+        let like = text.contains('*');
+        Ok(if like { Self::Like(text.into()) } else { Self::Equals(text.into()) })
+    }
+
+    /// Whether a value, or that there is none, is as it has to be.
+    pub(crate) fn admits(&self, value: Option<&Value<'_>>) -> bool {
+        match self {
+            Self::Equals(text) => value.is_some_and(|value| value.as_text() == **text),
+            Self::Like(pattern) => {
+                value.is_some_and(|value| like(pattern.as_bytes(), value.as_text().as_bytes()))
+            }
+            Self::AnyOf(conditions) => conditions.iter().any(|one| one.admits(value)),
+            Self::Not(condition) => !condition.admits(value),
+            Self::Compares(comparison, bound) => value
+                .and_then(Number::of)
+                .and_then(|number| number.compare(*bound))
+                .is_some_and(|ordering| comparison.holds(ordering)),
+            Self::Present(wanted) => value.is_some() == *wanted,
+        }
+    }
+
+    /// Whether no value, nor none, can be as it has to be.
+    pub(crate) fn is_impossible(&self) -> bool {
+        match self {
+            Self::AnyOf(conditions) => conditions.iter().all(Self::is_impossible),
+            Self::Not(condition) => condition.is_certain(),
+            _ => false,
+        }
+    }
+
+    fn is_certain(&self) -> bool {
+        match self {
+            Self::Not(condition) => condition.is_impossible(),
+            Self::AnyOf(conditions) => conditions.iter().any(Self::is_certain),
+            _ => false,
+        }
+    }
+}
+
+/// A comparison without a number behind it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NotANumber {
+    pub(crate) comparison: Comparison,
+}
+
+/// Whether a text is like a pattern in which `*` stands for any letters. Each star is tried once,
+/// from the last place it can still begin at: never more than pattern times text.
+fn like(pattern: &[u8], text: &[u8]) -> bool {
+    let (mut at, mut read) = (0, 0);
+    let mut star: Option<(usize, usize)> = None;
+    while read < text.len() {
+        match pattern.get(at) {
+            Some(b'*') => {
+                star = Some((at, read));
+                at += 1;
+            }
+            Some(letter) if *letter == text[read] => {
+                at += 1;
+                read += 1;
+            }
+            _ => {
+                let Some((place, taken)) = star else { return false };
+                star = Some((place, taken + 1));
+                (at, read) = (place + 1, taken + 1);
+            }
+        }
+    }
+    pattern[at..].iter().all(|letter| *letter == b'*')
+}
+
+impl fmt::Display for Condition {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Equals(text) | Self::Like(text) => write!(f, "`{}`", text.escape_debug()),
+            Self::AnyOf(conditions) => {
+                for (index, condition) in conditions.iter().enumerate() {
+                    f.write_str(if index == 0 { "" } else { " or " })?;
+                    condition.fmt(f)?;
+                }
+                Ok(())
+            }
+            Self::Not(condition) => write!(f, "not {condition}"),
+            Self::Compares(comparison, number) => write!(f, "{comparison} {number}"),
+            Self::Present(true) => f.write_str("there"),
+            Self::Present(false) => f.write_str("absent"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn admits(condition: &str, value: Option<Value<'_>>) -> bool {
+        Condition::of(condition).unwrap().admits(value.as_ref())
+    }
+
+    #[test]
+    fn texts_stars_and_comparisons_admit_what_they_say() {
+        for (condition, value, admitted) in [
+            ("free", "free", true),
+            ("free", "freed", false),
+            ("*bot*", "Googlebot/2.1", true),
+            ("*bot*", "curl", false),
+            ("a*b*c", "a--b--b-c", true),
+            ("a*b*c", "a--b--b-d", false),
+            ("*", "", true),
+            ("< 30", "29", true),
+            ("< 30", "30", false),
+            ("<=30", "30", true),
+            (">= 18", "18.0", true),
+            ("> 18", "adult", false),
+        ] {
+            assert_eq!(
+                admits(condition, Some(Value::Text(value))),
+                admitted,
+                "{condition} {value}"
+            );
+        }
+        assert!(admits("< 30", Some(Value::Whole(12))));
+        assert!(admits("true", Some(Value::Flag(true))));
+        assert!(!admits("free", None));
+        assert!(!admits("< 30", None), "what is not there does not compare");
+        assert_eq!(Condition::of("< many"), Err(NotANumber { comparison: Comparison::Below }));
+    }
+
+    #[test]
+    fn not_turns_everything_around_also_for_what_is_missing() {
+        let not_free = Condition::Not(Box::new(Condition::Equals("free".into())));
+        assert!(not_free.admits(None));
+        assert!(not_free.admits(Some(&Value::Text("gold"))));
+        assert!(!not_free.admits(Some(&Value::Text("free"))));
+        assert!(Condition::Present(false).admits(None));
+        assert!(Condition::AnyOf(Vec::new()).is_impossible());
+    }
+
+    #[test]
+    fn many_stars_do_not_take_for_ever() {
+        let pattern = "a*".repeat(40) + "b";
+        let text = "a".repeat(4_000);
+        assert!(!like(pattern.as_bytes(), text.as_bytes()));
+    }
+}

@@ -1,0 +1,188 @@
+//! Rules that are allowed and hardly meant.
+
+use tollgate::{Limit, Per};
+
+use crate::compile::Draft;
+use crate::finding::{Finding, Findings};
+use crate::identity::Identity;
+use crate::limits::{Limits, Owing, Windows};
+use crate::rule::Mode;
+
+/// A burst of more than so many times what comes back in one period is doubtful.
+const LARGE_BURST: u64 = 10;
+/// A key of more identities than this is doubtful: whoever varies one of them gets a new counter.
+const MANY_FACTORS: usize = 4;
+/// The most checks that one request may owe.
+const MOST_CHECKS: usize = tollgate::Limiter::<tollgate::Memory>::MAX_CHECKS;
+
+/// Looks for rules that can never apply or never refuse, and for doubtful ones.
+pub(crate) fn check(drafts: &[Draft], identities: &[Identity], findings: &mut Findings) {
+    for draft in drafts {
+        never_applies(draft, findings);
+        many_factors(draft, identities, findings);
+        large_burst(draft, findings);
+        unaffordable(draft, findings);
+    }
+    hidden(drafts, findings);
+    too_many_checks(drafts, findings);
+}
+
+fn never_applies(draft: &Draft, findings: &mut Findings) {
+    let matcher = draft.matcher();
+    let left_out = matcher.not.iter().any(|not| not.covers(matcher));
+    let conditions = matcher.headers.iter().chain(&matcher.attributes);
+    let mut impossible = conditions.filter(|(_, condition)| condition.is_impossible());
+    if left_out || impossible.next().is_some() {
+        let message = format!("the rule `{}` never applies", draft.rule.name);
+        let help = if left_out {
+            "its `not` leaves out everything that it matches; make that narrower"
+        } else {
+            "its conditions cannot be met together; take one away"
+        };
+        findings.push(Finding::warning(draft.span, "never-matches", message).help(help));
+    }
+}
+
+fn many_factors(draft: &Draft, identities: &[Identity], findings: &mut Findings) {
+    let key = &draft.rule.key;
+    if key.len() > MANY_FACTORS {
+        let names: Vec<&str> =
+            key.iter().filter_map(|index| Some(&*identities.get(*index)?.name)).collect();
+        let message = format!("the key is made of {} identities: {}", key.len(), names.join(", "));
+        findings.push(
+            Finding::warning(draft.key_span, "many-factors", message)
+                .label("whoever varies one of them gets a new counter")
+                .help("key on fewer, or make several rules, which then hold together"),
+        );
+    }
+}
+
+fn large_burst(draft: &Draft, findings: &mut Findings) {
+    for owing in draft.rule.limits.each().iter().flat_map(Windows::owed) {
+        let Some(quota) = owing.quota else { continue };
+        let times = quota.burst().unwrap_or(0) / quota.amount();
+        if times > LARGE_BURST {
+            let message =
+                format!("the burst of `{quota}` is {times} times what comes back in its period");
+            findings.push(
+                Finding::warning(draft.limit_span, "large-burst", message)
+                    .label("a caller who was quiet may use all of it at once")
+                    .help(
+                        "a smaller burst, or a second limit over a short time, keeps the peak down",
+                    ),
+            );
+        }
+    }
+}
+
+/// Costs that no caller can ever afford.
+fn unaffordable(draft: &Draft, findings: &mut Findings) {
+    let costs = &draft.rule.costs;
+    let dearest = costs.endpoints.iter().map(|endpoint| endpoint.cost).chain(costs.default).max();
+    let Some(dearest) = dearest else { return };
+    let owed = draft.rule.limits.each().iter().flat_map(Windows::owed);
+    let smallest =
+        owed.filter(|owing| !owing.limit.holds()).map(|owing| owing.limit.capacity()).min();
+    if let Some(capacity) = smallest.filter(|capacity| *capacity < dearest) {
+        let message =
+            format!("a cost of {dearest} is never admitted: the limit holds {capacity} at most");
+        findings.push(
+            Finding::warning(draft.limit_span, "unaffordable", message)
+                .help("raise the limit or its burst, or lower the cost"),
+        );
+    }
+}
+
+/// Rules that never decide anything, because another is always at least as strict.
+fn hidden(drafts: &[Draft], findings: &mut Findings) {
+    // Rules on one key are few; looking at all pairs of many thousand rules would take long.
+    let mut by_key: std::collections::HashMap<&[usize], Vec<&Draft>> =
+        std::collections::HashMap::new();
+    for draft in drafts
+        .iter()
+        .filter(|draft| draft.rule.cooldown.is_none() && draft.rule.mode == Mode::Enforce)
+    {
+        by_key.entry(&draft.rule.key).or_default().push(draft);
+    }
+    for group in by_key.values() {
+        // Only a rule for all paths hides many others; those for the same paths lie side by side.
+        let wide: Vec<&&Draft> =
+            group.iter().filter(|draft| draft.matcher().paths.is_empty()).collect();
+        for (index, draft) in group.iter().enumerate() {
+            let near = &group[index.saturating_sub(NEAR)..index];
+            let above = wide.iter().copied().chain(near);
+            // Of two that are equally strict, the first one stays.
+            let stays = |other: &Draft| other.span > draft.span && hides(draft, other);
+            let hides = |other: &&&Draft| {
+                !std::ptr::eq(**other, *draft) && hides(other, draft) && !stays(other)
+            };
+            if let Some(other) = above.into_iter().find(hides) {
+                let message = format!("the rule `{}` never refuses anybody", draft.rule.name);
+                findings.push(
+                    Finding::warning(draft.span, "hidden", message)
+                        .related(other.span, "this one applies wherever it does, and is at least as strict")
+                        .help("take one of them away, or change its limit"),
+                );
+            }
+        }
+    }
+}
+
+/// How far back a rule is compared with those before it.
+const NEAR: usize = 100;
+
+fn hides(strict: &Draft, lax: &Draft) -> bool {
+    let (Limits::Same(strict_windows), Limits::Same(lax_windows)) =
+        (&strict.rule.limits, &lax.rule.limits)
+    else {
+        return false;
+    };
+    let plain = |draft: &Draft| {
+        let costs = &draft.rule.costs;
+        costs.endpoints.is_empty()
+            && costs.measure.is_none()
+            && costs.default.is_none()
+            && draft.rule.overrides.is_empty()
+    };
+    plain(strict)
+        && plain(lax)
+        && strict.rule.if_missing == lax.rule.if_missing
+        && strict.matcher().covers(lax.matcher())
+        && lax_windows
+            .owed()
+            .iter()
+            .all(|lax| strict_windows.owed().iter().any(|strict| is_stricter(strict, lax)))
+}
+
+fn is_stricter(strict: &Owing, lax: &Owing) -> bool {
+    let (Some(one), Some(other)) = (strict.quota, lax.quota) else { return false };
+    let burst = |limit: &Limit| limit.capacity();
+    strict.limit.algorithm() == lax.limit.algorithm()
+        && one.per() == other.per()
+        && matches!(one.per(), Per::Span(_) | Per::Months(_))
+        && strict.beyond.is_none()
+        && one.amount() <= other.amount()
+        && burst(&strict.limit) <= burst(&lax.limit)
+}
+
+fn too_many_checks(drafts: &[Draft], findings: &mut Findings) {
+    let mut checks = 0;
+    for draft in drafts.iter().filter(|draft| draft.matcher().is_empty()) {
+        let owed = draft.rule.limits.each().iter().map(|windows| {
+            windows
+                .owed()
+                .iter()
+                .map(|owing| 1 + usize::from(owing.beyond.is_some()))
+                .sum::<usize>()
+        });
+        checks += owed.max().unwrap_or(0) + usize::from(draft.rule.cooldown.is_some());
+        if checks > MOST_CHECKS {
+            let message = format!("every request owes more than {MOST_CHECKS} checks from here on");
+            findings.push(
+                Finding::error(draft.span, "too-many-checks", message)
+                    .help("narrow rules down with `match`, or take some away"),
+            );
+            return;
+        }
+    }
+}

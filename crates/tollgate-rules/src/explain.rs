@@ -1,0 +1,221 @@
+//! Why each rule did or did not apply to a request, in words.
+
+use std::fmt::{self, Write as _};
+
+use tollgate::Time;
+
+use crate::directory::{Directory, Listing};
+use crate::envelope;
+use crate::facts::Facts;
+use crate::identity::{Identified, Source};
+use crate::keys::Keys;
+use crate::limits::Windows;
+use crate::planning::{Keyed, key_of, listing};
+use crate::request::Request;
+use crate::rule::{Mode, Rule};
+use crate::ruleset::RuleSet;
+
+/// Why each rule did or did not apply to a request.
+///
+/// Its text shows no secret: what is secret is masked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Explanation(String);
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl RuleSet {
+    /// Explains what a request owes at `now`, rule by rule.
+    pub fn explain<'p>(
+        &'p self,
+        directory: &'p Directory,
+        request: &Request<'p>,
+        now: Time,
+    ) -> Explanation {
+        let mut facts = Facts::of(self, directory, *request, now);
+        let mut out = String::new();
+        write_request(&mut facts, &mut out);
+        self.write_identities(&mut facts, &mut out);
+        out.push_str("rules\n");
+        match listing(self, &mut facts) {
+            Some(Listing::Block) => {
+                out.push_str("  none is asked: the caller is on the block-list and is refused\n")
+            }
+            Some(Listing::Allow) => {
+                out.push_str("  none is asked: the caller is on the allow-list\n")
+            }
+            None if self.rules.is_empty() => out.push_str("  there are none\n"),
+            None => {
+                for rule in &self.rules {
+                    self.write_rule(rule, &mut facts, &mut out);
+                }
+            }
+        }
+        Explanation(out)
+    }
+
+    fn write_identities(&self, facts: &mut Facts<'_>, out: &mut String) {
+        out.push_str("identities\n");
+        let tier = self.tiers.as_ref().and_then(|tiers| tiers.identity);
+        for index in (0..self.identities.len()).filter(|index| Some(*index) != tier) {
+            let found = shown(facts, index);
+            let how = self.how(index, facts);
+            let _ = writeln!(out, "  {} = {found}  ({how})", self.identities[index].name);
+        }
+        if let (Some(tiers), Some(tier)) = (&self.tiers, facts.tier()) {
+            let default = if tier == tiers.default { "  (the default, or told so)" } else { "" };
+            let _ = writeln!(out, "  tier = {}{default}", tiers.name(tier));
+        }
+    }
+
+    /// Where an identity was looked for.
+    fn how(&self, index: usize, facts: &mut Facts<'_>) -> String {
+        let identity = &self.identities[index];
+        if facts.attribute(&identity.name).is_some() {
+            return format!("from the attribute `{}`", identity.name);
+        }
+        match &identity.source {
+            Source::Attribute(name) => format!("from the attribute `{name}`"),
+            Source::Header(name) => format!("from the header `{name}`"),
+            Source::Cookie(name) => format!("from the cookie `{name}`"),
+            Source::Query(name) => format!("from the query parameter `{name}`"),
+            Source::Path { pattern, .. } => format!("from the path, as in {pattern}"),
+            Source::Segment(number) => format!("segment {number} of the path"),
+            Source::Method => "the method".to_owned(),
+            Source::Host => "the host".to_owned(),
+            Source::Address { proxies, .. } => match facts.client(proxies) {
+                Some(client) => client.found.to_string(),
+                None => "no address is known".to_owned(),
+            },
+            Source::Claim { token, claim } => self.how_claimed(*token, claim, facts),
+            Source::Fingerprint(names) => format!("from the headers {}", names.join(", ")),
+        }
+    }
+
+    #[cfg(feature = "jwt")]
+    #[allow(clippy::unused_self, reason = "the same shape without tokens")]
+    fn how_claimed(&self, token: usize, claim: &str, facts: &mut Facts<'_>) -> String {
+        match facts.claims(token) {
+            Some(Err(rejected)) => format!("the claim `{claim}` of a token: {rejected}"),
+            _ => format!("the claim `{claim}` of a token"),
+        }
+    }
+
+    #[cfg(not(feature = "jwt"))]
+    #[allow(clippy::unused_self, reason = "the same shape with tokens")]
+    fn how_claimed(&self, _token: usize, claim: &str, _facts: &mut Facts<'_>) -> String {
+        format!("the claim `{claim}` of a token")
+    }
+
+    fn write_rule(&self, rule: &Rule, facts: &mut Facts<'_>, out: &mut String) {
+        if let Err(why) = rule.matcher.check(facts) {
+            let _ = writeln!(
+                out,
+                "  - {}: does not apply: {}",
+                rule.name,
+                why.explain(&rule.matcher, facts)
+            );
+            return;
+        }
+        match key_of(rule, facts, &mut Keys::default()) {
+            Keyed::Skip => {
+                let _ = writeln!(
+                    out,
+                    "  - {}: does not apply: it is skipped for those who do not say who they are",
+                    rule.name
+                );
+                return;
+            }
+            Keyed::Missing(identity) => {
+                let name = &self.identities[identity].name;
+                let _ = writeln!(out, "  x {}: refuses with 401: `{name}` is missing", rule.name);
+                return;
+            }
+            Keyed::At(_) => {}
+        }
+        let shadow =
+            if rule.mode == Mode::Shadow { " in shadow: it counts and never blocks" } else { "" };
+        let _ = writeln!(out, "  + {}: applies{shadow}", rule.name);
+        let key: Vec<String> = rule
+            .key
+            .iter()
+            .map(|index| format!("{}={}", self.identities[*index].name, shown(facts, *index)))
+            .collect();
+        let key =
+            if key.is_empty() { "one counter for everybody".to_owned() } else { key.join(" ") };
+        let _ = writeln!(out, "      key   {key}");
+        self.write_owed(rule, facts, out);
+    }
+
+    fn write_owed(&self, rule: &Rule, facts: &mut Facts<'_>, out: &mut String) {
+        if let Some(cooldown) = &rule.cooldown {
+            let _ = writeln!(
+                out,
+                "      owes  nothing, unless blocked after {} failures",
+                cooldown.limit.capacity()
+            );
+        }
+        let (now, cost) = (facts.now, rule.costs.of(facts));
+        let own = facts
+            .standings()
+            .iter()
+            .find_map(|(_, standing)| standing.override_at(&rule.name, now).cloned());
+        let for_all = rule.overrides.iter().rev().find(|(during, _)| during.contains(now));
+        let tier = if rule.limits.is_by_tier() { facts.tier() } else { None };
+        let (windows, why) = match (&own, for_all) {
+            (Some(windows), _) => (Some(&**windows), ", by an override for this caller"),
+            (None, Some((_, windows))) => (Some(windows), ", by an override of the rule"),
+            (None, None) => (rule.limits.of(tier), ""),
+        };
+        let by_tier = match (tier, &self.tiers) {
+            (Some(tier), Some(tiers)) if own.is_none() && for_all.is_none() => {
+                format!(", by the tier {}", tiers.name(tier))
+            }
+            _ => String::new(),
+        };
+        if windows == Some(&Windows::Unlimited) {
+            let _ = writeln!(out, "      owes  nothing: unlimited{why}{by_tier}");
+        }
+        for owing in windows.map_or(&[][..], Windows::owed) {
+            let units = if owing.limit.holds() { cost.min(1) } else { cost };
+            let _ = writeln!(out, "      owes  {units} of {}{why}{by_tier}", envelope::of(owing));
+        }
+    }
+}
+
+/// What was found of an identity, masked if it is secret.
+fn shown(facts: &mut Facts<'_>, index: usize) -> String {
+    match facts.identity(index) {
+        Identified::Missing => "missing".to_owned(),
+        Identified::Bytes(bytes) => String::from_utf8_lossy(bytes).escape_debug().to_string(),
+        Identified::Digest(digest) => {
+            let [first, second, third, ..] = digest;
+            format!("…{first:02x}{second:02x}{third:02x} (a digest)")
+        }
+        Identified::Address { group, .. } => group.to_string(),
+    }
+}
+
+fn write_request(facts: &mut Facts<'_>, out: &mut String) {
+    let method = facts
+        .method()
+        .map_or_else(|| "a request".to_owned(), |method| method.escape_debug().to_string());
+    let sent = facts.target().map(|target| {
+        let path = target.split(|byte| *byte == b'?').next().unwrap_or_default();
+        String::from_utf8_lossy(path).escape_debug().to_string()
+    });
+    let read = facts
+        .paths()
+        .map(|paths| String::from_utf8_lossy(paths.main()).escape_debug().to_string());
+    let _ = write!(out, "request\n  {method}");
+    if let (Some(sent), Some(read)) = (sent, read) {
+        let _ = write!(out, " {read}");
+        if sent != read {
+            let _ = write!(out, "  (sent as {sent})");
+        }
+    }
+    out.push('\n');
+}

@@ -1,0 +1,87 @@
+//! Where the keys of a plan lie.
+
+use std::ops::Range;
+
+/// Bytes one behind the other, in place while they are few.
+///
+/// Not a `SmallVec`: keys are made of many short parts, and appending one there costs as much as
+/// looking for it in a request does.
+#[derive(Debug)]
+pub(crate) struct Keys {
+    few: [u8; FEW],
+    length: usize,
+    /// All of them, once they are many.
+    many: Vec<u8>,
+}
+
+/// Enough for the keys of nearly all requests.
+const FEW: usize = 256;
+
+impl Default for Keys {
+    fn default() -> Self {
+        Self { few: [0; FEW], length: 0, many: Vec::new() }
+    }
+}
+
+impl Keys {
+    pub(crate) fn len(&self) -> usize {
+        if self.many.is_empty() { self.length } else { self.many.len() }
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.length = 0;
+        self.many.clear();
+    }
+
+    #[inline]
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
+        let end = self.length + bytes.len();
+        if self.many.is_empty()
+            && let Some(place) = self.few.get_mut(self.length..end)
+        {
+            place.copy_from_slice(bytes);
+            self.length = end;
+        } else {
+            self.push_many(bytes);
+        }
+    }
+
+    #[cold]
+    fn push_many(&mut self, bytes: &[u8]) {
+        if self.many.is_empty() {
+            self.many.extend_from_slice(&self.few[..self.length]);
+        }
+        self.many.extend_from_slice(bytes);
+    }
+
+    pub(crate) fn get(&self, range: Range<usize>) -> &[u8] {
+        let all = if self.many.is_empty() { &self.few[..self.length] } else { &self.many[..] };
+        all.get(range).unwrap_or_default()
+    }
+
+    pub(crate) fn as_slice(&self) -> &[u8] {
+        self.get(0..self.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_stay_in_order_however_many_there_are() {
+        let (mut keys, mut model) = (Keys::default(), Vec::new());
+        for round in 0..2 {
+            for length in [0, 1, 3, 100, 150, 2, 0, 1_000, 5].into_iter().skip(round) {
+                let part = vec![u8::try_from(length % 251).unwrap(); length];
+                keys.push(&part);
+                model.extend_from_slice(&part);
+                assert_eq!(keys.as_slice(), model);
+                assert_eq!(keys.len(), model.len());
+            }
+            keys.clear();
+            model.clear();
+        }
+        assert_eq!(keys.get(5..9), b"");
+    }
+}

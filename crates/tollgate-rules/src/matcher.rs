@@ -1,0 +1,267 @@
+//! Which requests a rule applies to, and why not to the others.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use crate::address::networks::Networks;
+use crate::condition::Condition;
+use crate::daytime::Daytime;
+use crate::facts::{Facts, Host};
+use crate::host::HostPattern;
+use crate::identity::Identified;
+use crate::path::Pattern;
+use crate::request::Value;
+use crate::tier::TierId;
+
+/// Which requests a rule applies to: all of what it says has to be so.
+#[derive(Debug, Default)]
+pub(crate) struct Matcher {
+    pub(crate) methods: Vec<Box<str>>,
+    pub(crate) hosts: Vec<HostPattern>,
+    pub(crate) paths: Vec<Pattern>,
+    pub(crate) headers: Vec<(Box<str>, Condition)>,
+    pub(crate) attributes: Vec<(Box<str>, Condition)>,
+    pub(crate) identities: Vec<(usize, Condition)>,
+    pub(crate) tiers: Option<Vec<TierId>>,
+    pub(crate) addresses: Option<(usize, Networks)>,
+    pub(crate) times: Vec<Daytime>,
+    /// None of these may be so.
+    pub(crate) not: Vec<Matcher>,
+}
+
+/// Which way to decide where a request can be read in several ways: a rule applies if any reading
+/// meets it, and an exception only if all do, so that an odd spelling never leads past a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Doubt {
+    For,
+    Against,
+}
+
+impl Doubt {
+    const fn turned(self) -> Self {
+        match self {
+            Self::For => Self::Against,
+            Self::Against => Self::For,
+        }
+    }
+}
+
+/// What a request does not have that a rule wants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Why {
+    Method,
+    Host,
+    Path,
+    Header(usize),
+    Attribute(usize),
+    Identity(usize),
+    Tier,
+    Address,
+    Time,
+    Not(usize),
+}
+
+impl Matcher {
+    /// Whether a request is what the rule applies to, and if not, the first reason.
+    pub(crate) fn check(&self, facts: &mut Facts<'_>) -> Result<(), Why> {
+        self.check_as(Doubt::For, facts)
+    }
+
+    fn check_as(&self, doubt: Doubt, facts: &mut Facts<'_>) -> Result<(), Why> {
+        self.check_path(doubt, facts)?;
+        self.check_rest(doubt, facts)
+    }
+
+    fn check_path(&self, doubt: Doubt, facts: &mut Facts<'_>) -> Result<(), Why> {
+        let meets = |path: &[u8]| self.paths.iter().any(|pattern| pattern.matches(path));
+        let met = self.paths.is_empty()
+            || facts.paths().is_some_and(|paths| match doubt {
+                Doubt::For => paths.readings().any(meets),
+                Doubt::Against => paths.readings().all(meets),
+            });
+        met.then_some(()).ok_or(Why::Path)
+    }
+
+    /// The same for a request whose path is known to be right.
+    pub(crate) fn check_beyond_path(&self, facts: &mut Facts<'_>) -> Result<(), Why> {
+        self.check_rest(Doubt::For, facts)
+    }
+
+    /// What is cheap to look at first.
+    fn check_rest(&self, doubt: Doubt, facts: &mut Facts<'_>) -> Result<(), Why> {
+        if !self.methods.is_empty() {
+            let method = facts.method();
+            let wanted =
+                |method: &str| self.methods.iter().any(|own| own.eq_ignore_ascii_case(method));
+            if !method.is_some_and(|method| wanted(&method)) {
+                return Err(Why::Method);
+            }
+        }
+        if !self.hosts.is_empty() {
+            let met = match facts.host() {
+                Host::Named(host) => {
+                    self.hosts.iter().any(|pattern| pattern.matches(host.as_bytes()))
+                }
+                // Nobody knows what an upstream makes of it.
+                Host::Malformed => doubt == Doubt::For,
+                Host::Unknown => false,
+            };
+            if !met {
+                return Err(Why::Host);
+            }
+        }
+        for (index, (name, condition)) in self.attributes.iter().enumerate() {
+            if !condition.admits(facts.attribute(name).as_ref()) {
+                return Err(Why::Attribute(index));
+            }
+        }
+        for (index, (name, condition)) in self.headers.iter().enumerate() {
+            if !header_admits(facts, name, condition) {
+                return Err(Why::Header(index));
+            }
+        }
+        for (index, (identity, condition)) in self.identities.iter().enumerate() {
+            let text = match facts.identity(*identity) {
+                Identified::Bytes(bytes) => Some(String::from_utf8_lossy(bytes)),
+                Identified::Address { address, .. } => Some(Cow::Owned(address.to_string())),
+                Identified::Missing | Identified::Digest(_) => None,
+            };
+            if !condition.admits(text.as_deref().map(Value::Text).as_ref()) {
+                return Err(Why::Identity(index));
+            }
+        }
+        if let Some(tiers) = &self.tiers
+            && !facts.tier().is_some_and(|tier| tiers.contains(&tier))
+        {
+            return Err(Why::Tier);
+        }
+        if let Some((identity, networks)) = &self.addresses
+            && !matches!(facts.identity(*identity),
+                Identified::Address { address, .. } if networks.contains(*address))
+        {
+            return Err(Why::Address);
+        }
+        if !self.times.is_empty() && !self.times.iter().any(|time| time.contains(facts.now)) {
+            return Err(Why::Time);
+        }
+        match self.not.iter().position(|not| not.check_as(doubt.turned(), facts).is_ok()) {
+            Some(index) => Err(Why::Not(index)),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether everything that `other` applies to, this one surely applies to as well.
+    pub(crate) fn covers(&self, other: &Self) -> bool {
+        let wider = |own: &[Box<str>], others: &[Box<str>]| {
+            own.is_empty() || (!others.is_empty() && others.iter().all(|one| own.contains(one)))
+        };
+        let hosts = self.hosts.is_empty()
+            || (!other.hosts.is_empty()
+                && other.hosts.iter().all(|one| self.hosts.iter().any(|own| own.covers(one))));
+        let paths = self.paths.is_empty()
+            || (!other.paths.is_empty()
+                && other.paths.iter().all(|one| self.paths.iter().any(|own| own.covers(one))));
+        let tiers = match (&self.tiers, &other.tiers) {
+            (None, _) => true,
+            (Some(own), Some(others)) => others.iter().all(|one| own.contains(one)),
+            (Some(_), None) => false,
+        };
+        wider(&self.methods, &other.methods)
+            && hosts
+            && paths
+            && tiers
+            && self.headers.iter().all(|own| other.headers.contains(own))
+            && self.attributes.iter().all(|own| other.attributes.contains(own))
+            && self.identities.iter().all(|own| other.identities.contains(own))
+            && self.addresses.is_none()
+            && self.times.is_empty()
+            && self.not.is_empty()
+    }
+
+    /// Whether it applies to everything.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.covers(&Self::default())
+    }
+}
+
+/// A header is as it has to be if any of its lines is; `not` wants all of them to be.
+fn header_admits(facts: &Facts<'_>, name: &str, condition: &Condition) -> bool {
+    let (condition, wanted) = match condition {
+        Condition::Not(condition) => (&**condition, false),
+        condition => (condition, true),
+    };
+    let (mut lines, mut met) = (0, false);
+    facts.request.headers.each(name, &mut |line| {
+        lines += 1;
+        let text = String::from_utf8_lossy(line.trim_ascii());
+        met |= condition.admits(Some(&Value::Text(&text)));
+    });
+    if lines == 0 {
+        met = condition.admits(None);
+    }
+    met == wanted
+}
+
+impl Why {
+    /// What was wanted and what was found, in words.
+    pub(crate) fn explain(self, matcher: &Matcher, facts: &mut Facts<'_>) -> String {
+        let or = |wanted: &mut dyn Iterator<Item = String>| wanted.collect::<Vec<_>>().join(" or ");
+        match self {
+            Self::Method => {
+                let found = facts.method().unwrap_or(Cow::Borrowed("unknown"));
+                let wanted = or(&mut matcher.methods.iter().map(ToString::to_string));
+                format!("the method is {}, it wants {wanted}", found.escape_debug())
+            }
+            Self::Host => {
+                let found = match facts.host() {
+                    Host::Named(host) => {
+                        String::from_utf8_lossy(host.as_bytes()).escape_debug().to_string()
+                    }
+                    Host::Malformed => "malformed".to_owned(),
+                    Host::Unknown => "unknown".to_owned(),
+                };
+                let wanted = or(&mut matcher.hosts.iter().map(ToString::to_string));
+                format!("the host is {found}, it wants {wanted}")
+            }
+            Self::Path => {
+                let found = facts.paths().map_or_else(
+                    || "unknown".to_owned(),
+                    |paths| String::from_utf8_lossy(paths.main()).escape_debug().to_string(),
+                );
+                let wanted = or(&mut matcher.paths.iter().map(ToString::to_string));
+                format!("the path is {found}, it wants {wanted}")
+            }
+            Self::Header(index) => wants("header", matcher.headers.get(index)),
+            Self::Attribute(index) => wants("attribute", matcher.attributes.get(index)),
+            Self::Identity(index) => {
+                let wanted = matcher.identities.get(index);
+                let named = wanted.and_then(|(identity, condition)| {
+                    Some((facts.rules.identities.get(*identity)?.name.clone(), condition.clone()))
+                });
+                wants("identity", named.as_ref())
+            }
+            Self::Tier => {
+                let (Some(tiers), Some(wanted)) = (&facts.rules.tiers, &matcher.tiers) else {
+                    return "there are no tiers".to_owned();
+                };
+                let wanted = or(&mut wanted.iter().map(|tier| tiers.name(*tier).to_owned()));
+                let found = facts.tier().map_or("unknown", |tier| tiers.name(tier));
+                format!("the tier is {found}, it wants {wanted}")
+            }
+            Self::Address => "the address is in none of the networks it wants".to_owned(),
+            Self::Time => {
+                let wanted = or(&mut matcher.times.iter().map(ToString::to_string));
+                format!("it is not the time, it wants {wanted}")
+            }
+            Self::Not(_) => "it is one of those that `not` leaves out".to_owned(),
+        }
+    }
+}
+
+/// Without what was found: it may be a secret.
+fn wants(what: &str, wanted: Option<&(Box<str>, impl fmt::Display)>) -> String {
+    match wanted {
+        Some((name, condition)) => format!("the {what} `{name}` is not {condition}"),
+        None => format!("a {what} is not as it wants"),
+    }
+}

@@ -1,0 +1,164 @@
+//! The path of a request, in the one spelling that rules are compared with.
+//!
+//! A client may write one route in hundreds of ways. Whatever it writes, the rule of the
+//! route must be met, so the path is brought to a normal form first: decoded once, dots
+//! resolved, doubled and trailing slashes gone, `;parameters` cut off. Characters that would
+//! change the meaning of the text (`%2F`, `%5C`, `%3F`, `%23`, `%3B`, and `%25` before two
+//! hexadecimal digits) stay encoded, so that normalising twice changes nothing.
+
+mod error;
+mod glob;
+mod inclusion;
+mod normal;
+mod parse;
+mod pattern;
+mod router;
+mod segment;
+#[cfg(test)]
+mod tests;
+
+use smallvec::SmallVec;
+
+pub(crate) use self::error::PatternError;
+pub(crate) use self::pattern::Pattern;
+pub(crate) use self::router::Router;
+
+use self::normal::{Buffer, Reading};
+
+/// The normal path of one request, in every way an upstream may read it.
+///
+/// An encoded slash (`%2F`, `%5C`) separates segments for one upstream and belongs to a
+/// segment for the next. Each of the two that occurs doubles the readings: one reading for
+/// nearly every path, two with one kind of encoded slash, at most four. A limit is owed if
+/// *any* reading meets its pattern; an exemption must ask that *every* reading does.
+#[derive(Debug)]
+pub(crate) struct Paths<'r> {
+    /// The path as it was sent, when that is already its normal form.
+    as_sent: Option<&'r [u8]>,
+    /// The readings that had to be written, one behind the other.
+    written: Buffer,
+    /// Where each written reading ends.
+    ends: SmallVec<[usize; 4]>,
+}
+
+impl<'r> Paths<'r> {
+    /// Reads a request target: `/path?query`, `http://host/path`, or `*`.
+    pub(crate) fn of(target: &'r [u8], ignore_case: bool) -> Self {
+        match already_normal(target, ignore_case) {
+            Some(path) => Self::as_sent(path),
+            None => match path_part(target) {
+                path @ b"*" => Self::as_sent(path),
+                path => Self::written(path, ignore_case),
+            },
+        }
+    }
+
+    /// Every reading of the path, without repeats.
+    pub(crate) fn readings(&self) -> impl Iterator<Item = &[u8]> {
+        let mut start = 0;
+        let written = self.ends.iter().map(move |&end| {
+            let reading = self.written.get(start..end).unwrap_or_default();
+            start = end;
+            reading
+        });
+        self.as_sent.into_iter().chain(written)
+    }
+
+    /// The reading in which every slash separates, encoded or not.
+    pub(crate) fn main(&self) -> &[u8] {
+        self.readings().next().unwrap_or(b"/")
+    }
+
+    fn as_sent(path: &'r [u8]) -> Self {
+        Self { as_sent: Some(path), written: Buffer::new(), ends: SmallVec::new() }
+    }
+
+    fn written(path: &[u8], ignore_case: bool) -> Self {
+        let mut paths = Self { as_sent: None, written: Buffer::new(), ends: SmallVec::new() };
+        let everything = Reading { slash_separates: true, backslash_separates: true, ignore_case };
+        let seen = paths.add(path, everything);
+        // Only the kinds of encoded slash that occur are worth a second look.
+        if seen.slash {
+            paths.add(path, Reading { slash_separates: false, ..everything });
+        }
+        if seen.backslash {
+            paths.add(path, Reading { backslash_separates: false, ..everything });
+        }
+        if seen.slash && seen.backslash {
+            let neither =
+                Reading { slash_separates: false, backslash_separates: false, ..everything };
+            paths.add(path, neither);
+        }
+        paths
+    }
+
+    /// Writes one more reading, unless it says the same as an earlier one.
+    fn add(&mut self, path: &[u8], reading: Reading) -> normal::Seen {
+        let start = self.written.len();
+        let seen = normal::write(path, reading, &mut self.written);
+        let added = self.written.get(start..).unwrap_or_default();
+        if self.readings().any(|earlier| earlier == added) {
+            self.written.truncate(start);
+        } else {
+            self.ends.push(self.written.len());
+        }
+        seen
+    }
+}
+
+/// The path within `target` if not a byte of it needs rewriting: the usual case.
+fn already_normal(target: &[u8], ignore_case: bool) -> Option<&[u8]> {
+    if target.first() != Some(&b'/') {
+        return None;
+    }
+    let mut path = target;
+    for (at, byte) in target.iter().enumerate() {
+        match byte {
+            b'/' => {
+                let behind = target.get(at + 1..).unwrap_or_default();
+                if behind.first() == Some(&b'/') || starts_with_dots(behind) {
+                    return None;
+                }
+            }
+            b'%' | b';' | b'\\' => return None,
+            b'A'..=b'Z' if ignore_case => return None,
+            b'?' | b'#' => {
+                path = target.get(..at).unwrap_or_default();
+                break;
+            }
+            _ => {}
+        }
+    }
+    match path {
+        b"/" => Some(path),
+        _ => Some(path.strip_suffix(b"/").unwrap_or(path)),
+    }
+}
+
+/// Whether the text starts with a segment that is `.` or `..`.
+fn starts_with_dots(text: &[u8]) -> bool {
+    let Some(behind) = text.strip_prefix(b".") else { return false };
+    let behind = behind.strip_prefix(b".").unwrap_or(behind);
+    matches!(behind.first(), None | Some(b'/' | b'?' | b'#' | b';' | b'\\' | b'%'))
+}
+
+/// The target without scheme, authority, query and fragment.
+fn path_part(target: &[u8]) -> &[u8] {
+    let target = until(target, |byte| matches!(byte, b'?' | b'#'));
+    let Some(authority) = behind_scheme(target) else { return target };
+    let host = until(authority, |byte| matches!(byte, b'/' | b'\\'));
+    authority.get(host.len()..).unwrap_or_default()
+}
+
+/// What stands behind `scheme://`, if the target starts with one.
+fn behind_scheme(target: &[u8]) -> Option<&[u8]> {
+    let in_scheme = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.');
+    let scheme = until(target, |byte| !in_scheme(byte));
+    scheme.first()?.is_ascii_alphabetic().then_some(())?;
+    target.get(scheme.len()..)?.strip_prefix(b"://")
+}
+
+fn until(text: &[u8], ends: impl Fn(u8) -> bool) -> &[u8] {
+    let end = text.iter().position(|&byte| ends(byte)).unwrap_or(text.len());
+    text.get(..end).unwrap_or_default()
+}

@@ -1,0 +1,72 @@
+//! A segment with stars in it, like `*.pdf`.
+
+use super::inclusion::{self, Place};
+
+/// Fixed texts with any text between two neighbours: `a*b` is `a` and `b`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Glob {
+    first: Box<[u8]>,
+    middle: Box<[Box<[u8]>]>,
+    last: Box<[u8]>,
+}
+
+impl Glob {
+    /// A glob of the texts around its stars; without a star it is only text, given back.
+    pub(super) fn of(mut pieces: Vec<Box<[u8]>>) -> Result<Self, Box<[u8]>> {
+        let last = pieces.pop().unwrap_or_default();
+        if pieces.is_empty() {
+            return Err(last);
+        }
+        let first = pieces.remove(0);
+        Ok(Self { first, middle: pieces.into(), last })
+    }
+
+    pub(super) fn matches(&self, text: &[u8]) -> bool {
+        let Some(text) = text.strip_prefix(&*self.first) else { return false };
+        let Some(mut text) = text.strip_suffix(&*self.last) else { return false };
+        // The leftmost place for each piece leaves the most room for the next.
+        for piece in self.middle.iter().filter(|piece| !piece.is_empty()) {
+            let found = text.windows(piece.len()).position(|window| window == &**piece);
+            let Some(at) = found else { return false };
+            text = text.get(at + piece.len()..).unwrap_or_default();
+        }
+        true
+    }
+
+    pub(super) fn covers(&self, other: &Self) -> bool {
+        inclusion::covers(&self.letters(), &other.letters())
+    }
+
+    pub(super) fn to_lower_case(&self) -> Self {
+        Self {
+            first: self.first.to_ascii_lowercase().into(),
+            middle: self.middle.iter().map(|piece| piece.to_ascii_lowercase().into()).collect(),
+            last: self.last.to_ascii_lowercase().into(),
+        }
+    }
+
+    fn letters(&self) -> Vec<Letter> {
+        let mut letters: Vec<Letter> = self.first.iter().copied().map(Letter::Byte).collect();
+        for piece in self.middle.iter().chain([&self.last]) {
+            letters.push(Letter::Star);
+            letters.extend(piece.iter().copied().map(Letter::Byte));
+        }
+        letters
+    }
+}
+
+#[derive(PartialEq)]
+enum Letter {
+    Byte(u8),
+    Star,
+}
+
+impl Place for Letter {
+    fn is_gap(&self) -> bool {
+        *self == Self::Star
+    }
+
+    fn covers_one(&self, other: &Self) -> bool {
+        self == other
+    }
+}

@@ -1,0 +1,30 @@
+//! What paths, patterns and the router promise.
+
+mod captures;
+mod near_misses;
+mod patterns;
+mod random;
+mod readings;
+mod refusals;
+mod routing;
+mod spellings;
+
+use super::{Paths, Pattern};
+
+fn pattern(text: &str) -> Pattern {
+    Pattern::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+/// Whether a request target meets a pattern in any of its readings.
+fn meets(target: &[u8], pattern: &Pattern) -> bool {
+    Paths::of(target, false).readings().any(|path| pattern.matches(path))
+}
+
+fn normal(target: &[u8]) -> Vec<u8> {
+    Paths::of(target, false).main().to_vec()
+}
+
+/// Bytes as text for messages.
+fn shown(bytes: &[u8]) -> String {
+    bytes.escape_ascii().to_string()
+}

@@ -1,0 +1,168 @@
+//! What patterns match, and which of them take in others.
+
+use super::random::{Random, path_text, pattern_text};
+use super::{Pattern, meets, pattern};
+
+#[test]
+fn each_pattern_matches_what_it_says() {
+    let table: [(&str, &[&str]); 22] = [
+        ("/", &["/", "", "//", "/?x", "/a/.."]),
+        ("/**", &["/", "/a", "/a/b/c", "*", ""]),
+        ("/reports/**", &["/reports", "/reports/", "/reports/a", "/reports/a/b"]),
+        ("/reports/", &["/reports", "/reports/"]),
+        ("//reports//x", &["/reports/x"]),
+        ("/users/{id}", &["/users/1", "/users/a%20b", "/users/%2F", "/users/a%2Fb"]),
+        ("/users/*/x", &["/users/1/x"]),
+        ("/files/*.pdf", &["/files/a.pdf", "/files/.pdf", "/files/a.pdf.pdf"]),
+        ("/v*/x", &["/v/x", "/v1/x", "/v%2f/x"]),
+        ("/a*b*c", &["/abc", "/axbxc", "/abbcc", "/abcbc"]),
+        ("/a/**/z", &["/a/z", "/a/b/z", "/a/z/z", "/a/b/c/z"]),
+        ("/**/z", &["/z", "/a/z", "/z/z"]),
+        ("/**/a/**/b/**", &["/a/b", "/x/a/x/b/x", "/b/a/b", "/a/a/b/b"]),
+        ("/**/**/a/**/**", &["/a", "/x/a/y"]),
+        ("/{a}/**/{b}", &["/1/2", "/1/x/2"]),
+        ("/sale/100%25", &["/sale/100%", "/sale/100%25"]),
+        ("/%2541", &["/%2541", "/%%341"]),
+        ("/a%20b", &["/a%20b", "/a b"]),
+        ("/%2A/%7Bid%7D", &["/*/{id}", "/%2a/%7bid%7D"]),
+        ("/é", &["/é", "/%C3%A9", "/%c3%a9"]),
+        ("/a%2fb", &["/a%2Fb", "/a%2fb"]),
+        (
+            "/$metadata/Items(1)/x:run",
+            &["/$metadata/Items(1)/x:run", "/%24metadata/Items%281)/x:run"],
+        ),
+    ];
+    for (text, targets) in table {
+        for target in targets {
+            assert!(meets(target.as_bytes(), &pattern(text)), "{text} {target}");
+        }
+    }
+}
+
+#[test]
+fn a_pattern_is_shown_in_its_tidy_form() {
+    let table = [
+        ("/", "/"),
+        ("///", "/"),
+        ("/a//b/", "/a/b"),
+        ("/a/**/**/", "/a/**"),
+        ("/users/{id}/*.pdf", "/users/{id}/*.pdf"),
+        ("/%20%2f", "/%20%2f"),
+    ];
+    for (text, shown) in table {
+        assert_eq!(pattern(text).to_string(), shown);
+        assert_eq!(pattern(shown).to_string(), shown);
+    }
+}
+
+#[test]
+fn covers_is_right_about_plain_cases() {
+    let table = [
+        ("/**", "/", true),
+        ("/**", "/**", true),
+        ("/**", "/a/**/b/*c", true),
+        ("/a/**", "/a", true),
+        ("/a/**", "/a/b/{c}", true),
+        ("/a/{x}", "/a/{y}", true),
+        ("/a/*", "/a/b", true),
+        ("/a/*", "/a/*.pdf", true),
+        ("/*.pdf", "/a.pdf", true),
+        ("/*.pdf", "/report-*.pdf", true),
+        ("/a*", "/a*b*", true),
+        ("/**/z", "/a/**/z", true),
+        ("/**/a/**", "/x/a", true),
+        ("/a/**", "/**", false),
+        ("/a", "/a/**", false),
+        ("/a/b", "/a/*", false),
+        ("/a/*", "/a", false),
+        ("/a/*", "/a/**", false),
+        ("/report-*.pdf", "/*.pdf", false),
+        ("/*b", "/*", false),
+        ("/a/**/z", "/**/z", false),
+    ];
+    for (wide, narrow, expected) in table {
+        assert_eq!(pattern(wide).covers(&pattern(narrow)), expected, "{wide} {narrow}");
+    }
+}
+
+#[test]
+fn what_a_covered_pattern_matches_is_matched() {
+    let mut random = Random::new(3);
+    let mut covered = 0;
+    for _ in 0..40_000 {
+        let wide = pattern(&pattern_text(&mut random));
+        let narrow = pattern(&pattern_text(&mut random));
+        if !wide.covers(&narrow) {
+            continue;
+        }
+        covered += 1;
+        assert!(wide.matches(b"*") || !narrow.matches(b"*"), "{wide} {narrow}");
+        for _ in 0..50 {
+            let path = path_text(&mut random);
+            let path = path.as_bytes();
+            assert!(wide.matches(path) || !narrow.matches(path), "{wide} {narrow}");
+        }
+    }
+    assert!(covered > 1000, "{covered}");
+}
+
+/// The meaning of a pattern, spelled out without any cleverness.
+fn means(segments: &[&str], steps: &[&str]) -> bool {
+    match (segments, steps) {
+        ([], _) => steps.is_empty(),
+        (["**", behind @ ..], _) => (0..=steps.len()).any(|at| means(behind, &steps[at..])),
+        ([segment, behind @ ..], [step, steps @ ..]) => {
+            (segment.starts_with('{') || glob(segment.as_bytes(), step.as_bytes()))
+                && means(behind, steps)
+        }
+        (_, []) => false,
+    }
+}
+
+fn glob(glob_text: &[u8], text: &[u8]) -> bool {
+    match (glob_text, text) {
+        ([], _) => text.is_empty(),
+        ([b'*', behind @ ..], _) => (0..=text.len()).any(|at| glob(behind, &text[at..])),
+        ([first, behind @ ..], [byte, text @ ..]) => first == byte && glob(behind, text),
+        (_, []) => false,
+    }
+}
+
+#[test]
+fn matching_agrees_with_the_plain_meaning() {
+    let mut random = Random::new(4);
+    let mut matched = 0;
+    for _ in 0..200_000 {
+        let text = pattern_text(&mut random);
+        let path = path_text(&mut random);
+        let segments: Vec<&str> = text.split('/').filter(|part| !part.is_empty()).collect();
+        let steps: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
+        let expected = means(&segments, &steps);
+        matched += usize::from(expected);
+        assert_eq!(pattern(&text).matches(path.as_bytes()), expected, "{text} {path}");
+    }
+    assert!(matched > 10_000, "{matched}");
+}
+
+#[test]
+fn patterns_and_paths_of_any_bytes_never_panic() {
+    const PIECES: [&str; 26] = [
+        "/", "/", "a", "{", "}", "id", "*", "**", "%", "%2F", "%41", "%zz", ":", "<", ">", "[",
+        "]", "é", "\u{0}", "$", "(.*)", "^", "..", "|", "\\", "{x}",
+    ];
+    let mut random = Random::new(5);
+    for _ in 0..200_000 {
+        let text = random.text(&PIECES, 8);
+        match Pattern::parse(&text) {
+            Ok(pattern) => {
+                let path = random.text(&PIECES, 8);
+                pattern.matches(path.as_bytes());
+                pattern.capture(path.as_bytes(), "x");
+            }
+            Err(error) => {
+                assert!(text.get(error.range.clone()).is_some(), "{text} {error}");
+                assert!(!error.message.is_empty() && !error.help.is_empty(), "{text}");
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! The router finds what asking every pattern would find.
+
+use super::random::{Random, path_text, pattern_text};
+use super::{Pattern, pattern};
+use crate::path::Router;
+
+fn found(router: &Router<usize>, path: &[u8]) -> Vec<usize> {
+    let mut found = Vec::new();
+    router.matching(path, |value| found.push(value));
+    found.sort_unstable();
+    found
+}
+
+fn asked(patterns: &[Pattern], path: &[u8]) -> Vec<usize> {
+    (0..patterns.len()).filter(|&at| patterns[at].matches(path)).collect()
+}
+
+#[test]
+fn the_router_finds_what_asking_every_pattern_finds() {
+    let mut random = Random::new(6);
+    let mut matches = 0;
+    for _ in 0..2000 {
+        let count = random.below(30);
+        let patterns: Vec<Pattern> =
+            (0..count).map(|_| pattern(&pattern_text(&mut random))).collect();
+        let router = Router::new(patterns.iter().cloned().zip(0..));
+        for path in ["*", "", "//", "/a//b/"] {
+            assert_eq!(found(&router, path.as_bytes()), asked(&patterns, path.as_bytes()));
+        }
+        for _ in 0..50 {
+            let path = path_text(&mut random);
+            let expected = asked(&patterns, path.as_bytes());
+            matches += expected.len();
+            assert_eq!(found(&router, path.as_bytes()), expected, "{path}");
+        }
+    }
+    assert!(matches > 10_000, "{matches}");
+}
+
+#[test]
+fn equal_patterns_are_found_once_each() {
+    let texts = ["/a/{x}", "/a/{y}", "/a/*", "/a/**", "/a/**", "/a/b", "/a/b/", "/*/b"];
+    let router = Router::new(texts.map(pattern).into_iter().zip(0..));
+    assert_eq!(found(&router, b"/a/b"), [0, 1, 2, 3, 4, 5, 6, 7]);
+    assert_eq!(found(&router, b"/a"), [3, 4]);
+}
+
+#[test]
+fn hostile_paths_are_answered_without_trying_every_split() {
+    let texts = ["/**/a/**/a/**/a/**/b", "/**/a*a*a*a*b/**", "/a/**/b/**/c", "/*/*/*/**", "/**"];
+    let router = Router::new(texts.map(pattern).into_iter().zip(0..));
+    let deep = b"/a".repeat(2000);
+    assert_eq!(found(&router, &deep), [3, 4]);
+    let mut long = b"/".to_vec();
+    long.extend(b"a".repeat(4095));
+    assert_eq!(found(&router, &long), [4]);
+    assert_eq!(found(&router, &b"/".repeat(4096)), [3, 4]);
+}
+
+/// A figure for the curious: run it alone, in a release build, under a counter.
+#[test]
+#[ignore = "only measures"]
+fn measure_lookups_among_a_thousand_patterns() {
+    let patterns = (0..1000).map(|at| pattern(&format!("/api/v1/resource-{at}/items")));
+    let router = Router::new(patterns.zip(0..1000usize));
+    let rounds: usize = std::env::var("ROUNDS").map_or(1000, |text| text.parse().unwrap());
+    let paths: Vec<String> =
+        (0..1000).map(|at| format!("/api/v1/resource-{at}/items?page=2")).collect();
+    let mut sum = 0;
+    for _ in 0..rounds {
+        for target in &paths {
+            let read = crate::path::Paths::of(target.as_bytes(), false);
+            router.matching(read.main(), |value| sum += value);
+        }
+    }
+    assert_eq!(sum, rounds * 499_500);
+}

@@ -1,0 +1,129 @@
+//! One route in hundreds of spellings, and every one of them meets its rule.
+
+use super::{meets, normal, pattern, shown};
+
+/// Each in front of `checkout` leads to it.
+const FRONTS: [&str; 24] = [
+    "/",
+    "",
+    "//",
+    "///",
+    "/./",
+    "/../",
+    "/../../",
+    "/x/../",
+    "/x/y/../../",
+    "/%2e/",
+    "/%2E%2e/",
+    "/x/%2E./",
+    "/x/.%2e/",
+    "\\",
+    "/\\",
+    "/x\\..\\",
+    "/;a=b/",
+    "/.;a/",
+    "/x/..;a=b/",
+    "http://shop.example/",
+    "HTTPS://Shop.Example:443//",
+    "http://u:p@[::1]:80/x/../",
+    "%2F",
+    "/x%2f..%5C",
+];
+
+/// Each is the word `checkout`.
+const WORDS: [&str; 8] = [
+    "checkout",
+    "%63heckout",
+    "chec%6bout",
+    "chec%6Bout",
+    "checkou%74",
+    "%63%68%65%63%6B%6F%75%74",
+    "%63h%65c%6bo%75t",
+    "check%6fut",
+];
+
+/// Each behind `checkout` leads nowhere else.
+const ENDS: [&str; 24] = [
+    "",
+    "/",
+    "//",
+    "/.",
+    "/./",
+    "/x/..",
+    "/x/../",
+    "/%2e",
+    "/%2E%2e/checkout",
+    "\\",
+    "\\.\\",
+    ";",
+    ";a=b",
+    ";a=b;c",
+    ";a/",
+    "/;a",
+    "?",
+    "?a=b",
+    "?/../x",
+    "#x",
+    "/?a=/b",
+    "%2F",
+    "%5c",
+    "%2fx%2F..",
+];
+
+#[test]
+fn more_than_five_hundred_spellings_of_one_route_meet_one_rule() {
+    let rule = pattern("/checkout");
+    let mut spellings = std::collections::HashSet::new();
+    for front in FRONTS {
+        for word in WORDS {
+            for end in ENDS {
+                let target = format!("{front}{word}{end}");
+                assert!(meets(target.as_bytes(), &rule), "{target}");
+                assert_eq!(shown(&normal(target.as_bytes())), "/checkout", "{target}");
+                spellings.insert(target);
+            }
+        }
+    }
+    assert!(spellings.len() > 500, "{}", spellings.len());
+}
+
+#[test]
+fn a_longer_route_meets_its_rules_in_every_spelling() {
+    let rules = ["/api/v1/users/{id}/pay", "/api/**", "/api/*/users/*/*", "/**/pay", "/api/v*/**"];
+    let spellings = [
+        "/api/v1/users/42/pay",
+        "//api//v1//users//42//pay//",
+        "/api/./v1/users/42/pay",
+        "/api/x/../v1/users/42/pay",
+        "/api/v1;v=2/users;x/42;y=1/pay;z",
+        "/%61pi/v%31/users/42/pay",
+        "/api\\v1\\users\\42\\pay",
+        "/api%2Fv1%2fusers%2F42%2Fpay",
+        "/api%5Cv1%5cusers/42/pay",
+        "https://api.example/api/v1/users/42/pay?x=1#y",
+        "/api/v1/users/4%32/pay/.",
+        "/../api/v1/users/7/../42/pay",
+        "/api/v1/users/42/refund/..;/pay",
+        "api/v1/users/42/pay",
+        "/api/v1/users/42/pay/%2e%2e/pay",
+        "/api%2fv1%5C..%2Fv1/users/42/pay",
+    ];
+    for rule in rules.map(pattern) {
+        for target in spellings {
+            assert!(meets(target.as_bytes(), &rule), "{target} {rule}");
+        }
+    }
+}
+
+#[test]
+fn case_is_folded_only_when_asked() {
+    let rule = pattern("/Check*/{Step}/%2Fa").ignoring_case();
+    let spellings = ["/checkOUT/1/%2Fa", "/CHECK/ONE/%2FA", "/%43heck/x/%2fA?Q", "/check/x/%2fa"];
+    for target in spellings {
+        let paths = super::Paths::of(target.as_bytes(), true);
+        assert!(paths.readings().any(|path| rule.matches(path)), "{target}");
+        assert!(!meets(target.as_bytes(), &pattern("/CHECKout/**")), "{target}");
+    }
+    assert_eq!(super::Paths::of(b"/Checkout/A?Q", true).main(), b"/checkout/a");
+    assert_eq!(rule.names().collect::<Vec<_>>(), ["Step"]);
+}

@@ -1,0 +1,117 @@
+//! A rule: which requests, whose counter, how much, and what then.
+
+use tollgate::Limit;
+
+use crate::costs::Costs;
+use crate::directory::During;
+use crate::identity::IfMissing;
+use crate::limits::{Limits, Windows};
+use crate::matcher::Matcher;
+
+/// One rule of a file.
+#[derive(Debug)]
+pub struct Rule {
+    pub(crate) name: Box<str>,
+    pub(crate) matcher: Matcher,
+    /// The identities whose values make its key; indexes.
+    pub(crate) key: Vec<usize>,
+    /// What becomes of the rule if one of them is missing, where the rule itself says so.
+    pub(crate) if_missing: Option<IfMissing>,
+    pub(crate) limits: Limits,
+    pub(crate) cooldown: Option<Cooling>,
+    pub(crate) costs: Costs,
+    pub(crate) mode: Mode,
+    pub(crate) scope: Scope,
+    pub(crate) on_store_error: OnStoreError,
+    pub(crate) consistency: Consistency,
+    /// Whether what was used carries over a change of tier.
+    pub(crate) carries_over: bool,
+    /// Other limits for everybody, for a time; the last that fits counts.
+    pub(crate) overrides: Vec<(During, Windows)>,
+}
+
+/// A cooldown, and what counts as a failure.
+#[derive(Debug)]
+pub(crate) struct Cooling {
+    pub(crate) limit: Limit,
+    pub(crate) on_status: Vec<u16>,
+}
+
+/// Whether a rule may refuse.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// It refuses.
+    #[default]
+    Enforce,
+    /// It counts and reports what it would do, and never blocks.
+    Shadow,
+}
+
+/// Whose count it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Scope {
+    /// This process'.
+    Node,
+    /// That of all who share the store.
+    #[default]
+    Cluster,
+}
+
+/// What becomes of a request that cannot be decided because the store is down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum OnStoreError {
+    /// It is let through.
+    Allow,
+    /// It is refused.
+    Deny,
+    /// It is limited by this process alone.
+    #[default]
+    Local,
+}
+
+/// How often a count visits the shared store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Consistency {
+    /// With every decision.
+    #[default]
+    Exact,
+}
+
+impl Cooling {
+    /// Whether a report, with this status where there is one, is of a failure.
+    pub(crate) fn counts(&self, status: Option<u16>) -> bool {
+        status.is_none_or(|status| self.on_status.contains(&status))
+    }
+}
+
+impl Rule {
+    /// What it is called.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether it may refuse.
+    pub const fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    /// Whose count it is.
+    pub const fn scope(&self) -> Scope {
+        self.scope
+    }
+
+    /// What becomes of a request while the store is down.
+    pub const fn on_store_error(&self) -> OnStoreError {
+        self.on_store_error
+    }
+
+    /// How often its count visits the shared store.
+    pub const fn consistency(&self) -> Consistency {
+        self.consistency
+    }
+
+    /// Whether it counts failures.
+    pub fn has_cooldown(&self) -> bool {
+        self.cooldown.is_some()
+    }
+}

@@ -1,0 +1,128 @@
+//! All rules in force, compiled: immutable, and swapped whole.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tollgate::{Limit, Time};
+
+use crate::address::networks::Networks;
+use crate::digest::Digester;
+use crate::directory::{Assigned, Directory, During, Listing, Standing};
+use crate::identity::Identity;
+use crate::index::Index;
+use crate::limits::Windows;
+use crate::rule::Rule;
+use crate::tier::Tiers;
+#[cfg(feature = "jwt")]
+use crate::token::Token;
+
+/// The next [generation](RuleSet::generation).
+pub(crate) fn next_generation() -> u64 {
+    static NEXT: AtomicU64 = AtomicU64::new(1);
+    NEXT.fetch_add(1, Ordering::Relaxed)
+}
+
+/// All rules of a file, compiled.
+#[derive(Debug)]
+pub struct RuleSet {
+    pub(crate) identities: Vec<Identity>,
+    /// Which identities somebody is known by in the file.
+    pub(crate) known: Vec<bool>,
+    #[cfg(feature = "jwt")]
+    pub(crate) tokens: Vec<Token>,
+    pub(crate) tiers: Option<Tiers>,
+    pub(crate) rules: Vec<Rule>,
+    pub(crate) index: Index,
+    /// What the file says of single callers.
+    pub(crate) directory: Directory,
+    pub(crate) networks: Vec<ListedNetworks>,
+    pub(crate) digester: Digester,
+    /// Whether the digester goes by a secret that was configured.
+    pub(crate) has_secret: bool,
+    pub(crate) ignore_case: bool,
+    pub(crate) generation: u64,
+}
+
+/// Whole networks on an allow-list or a block-list.
+#[derive(Debug)]
+pub(crate) struct ListedNetworks {
+    pub(crate) identity: usize,
+    pub(crate) networks: Networks,
+    pub(crate) listing: Listing,
+    pub(crate) during: During,
+}
+
+impl RuleSet {
+    /// A number that no other rule set of this process has: what is worked out for a rule set can be
+    /// kept under it.
+    pub const fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// The rules, in the order of the file.
+    pub fn rules(&self) -> &[Rule] {
+        &self.rules
+    }
+
+    /// The rule of this name.
+    pub fn rule(&self, name: &str) -> Option<&Rule> {
+        self.rules.iter().find(|rule| &*rule.name == name)
+    }
+
+    /// The names of all tiers.
+    pub fn tiers(&self) -> impl Iterator<Item = &str> {
+        self.tiers.iter().flat_map(|tiers| tiers.names.iter().map(|name| &**name))
+    }
+
+    /// The limit of this name, whichever rule and tier it belongs to; the first of those that share it.
+    pub fn limit(&self, name: &str) -> Option<&Limit> {
+        let rule = name.split(['~', ':', '@']).next().and_then(|rule| self.rule(rule))?;
+        let cooldown = rule.cooldown.iter().map(|cooldown| &cooldown.limit);
+        let windows =
+            rule.limits.each().iter().chain(rule.overrides.iter().map(|(_, windows)| windows));
+        let owed = windows.flat_map(Windows::owed).flat_map(|owing| {
+            std::iter::once(&owing.limit).chain(owing.beyond.iter().map(|beyond| &beyond.limit))
+        });
+        cooldown.chain(owed).find(|limit| limit.name() == name)
+    }
+
+    /// The same rules, knowing which callers had another tier under the rules before them: what they
+    /// have used carries over in units.
+    #[must_use]
+    pub fn succeeding(mut self, before: &Self, now: Time) -> Self {
+        let (Some(tiers), Some(old_tiers)) = (&self.tiers, &before.tiers) else { return self };
+        let (default, old_default) = (tiers.default_name(), old_tiers.default_name());
+        let mut changed: Vec<(Box<[u8]>, Standing)> = Vec::new();
+        self.directory.each(|name, standing| {
+            let earlier = before.directory.get_filed(name);
+            let mut standing = (**standing).clone();
+            if standing.succeed(earlier.as_deref(), &old_default, now) {
+                changed.push((name.into(), standing));
+            }
+        });
+        // Who has left the file has the default tier from now on.
+        before.directory.each(|name, earlier| {
+            let left =
+                self.directory.get_filed(name).is_none_or(|known| known.tier_at(now).is_none());
+            if left && earlier.tier_at(now).is_some() {
+                let known = self.directory.get_filed(name);
+                let mut standing = known.map(|known| (*known).clone()).unwrap_or_default();
+                standing.tiers.push(Assigned::always(default.clone()));
+                if standing.succeed(Some(earlier), &old_default, now) {
+                    changed.push((name.into(), standing));
+                }
+            }
+        });
+        for (name, standing) in changed {
+            self.directory.put_filed(&name, standing);
+        }
+        // Those who have left may be the last who were known by their identity.
+        let knew = |name: &str| {
+            let mut identities = before.identities.iter().zip(&before.known);
+            identities.any(|(identity, known)| *known && &*identity.name == name)
+        };
+        for (identity, known) in self.identities.iter().zip(&mut self.known) {
+            *known |= knew(&identity.name);
+        }
+        self
+    }
+}

@@ -1,0 +1,88 @@
+//! Kinds and values in words.
+
+use super::Kind;
+use crate::node::{Node, Value};
+
+/// What is expected, for the middle of a sentence.
+pub(super) fn expected(kind: &Kind) -> String {
+    choice(&alternatives(kind))
+}
+
+/// Everything that is accepted, so that one "or" is enough for all of it.
+fn alternatives(kind: &Kind) -> Vec<String> {
+    let only = |words: &str| vec![words.to_owned()];
+    match kind {
+        Kind::Text => only("a text"),
+        Kind::Whole => only("a whole number"),
+        Kind::Flag => ["`true`", "`false`"].map(str::to_owned).to_vec(),
+        Kind::Null => only("nothing"),
+        Kind::Literal(word) => vec![format!("`{word}`")],
+        Kind::OneOf(words) => words.iter().map(|word| format!("`{word}`")).collect(),
+        Kind::Pattern { what, example, .. } => vec![format!("{what} such as `{example}`")],
+        Kind::List(kind) => vec![list(kind)],
+        Kind::OneOrMany(kind) => {
+            let mut words = alternatives(kind);
+            words.push(list(kind));
+            words
+        }
+        Kind::Object(shape) => vec![format!("the fields of {}", shape.name)],
+        Kind::Map { what, .. } => vec![format!("a name and a value for each {}", bare(what))],
+        Kind::Any(kinds) => kinds.iter().flat_map(alternatives).collect(),
+    }
+}
+
+fn list(of: &Kind) -> String {
+    plural(of).map_or_else(|| "a list".to_owned(), |items| format!("a list of {items}"))
+}
+
+/// What was found instead.
+pub(super) fn found(node: &Node) -> String {
+    match &node.value {
+        Value::Null => "nothing".to_owned(),
+        Value::List(_) => "a list".to_owned(),
+        Value::Map(_) => "a map".to_owned(),
+        // What came from the environment is not even described.
+        Value::Scalar(scalar) if scalar.is_secret() => format!("`{}`", scalar.shown()),
+        Value::Scalar(scalar) if !scalar.is_bare() => format!("the text \"{}\"", scalar.shown()),
+        Value::Scalar(scalar) if scalar.flag().is_some() => format!("`{}`", scalar.shown()),
+        Value::Scalar(scalar) if scalar.text().parse::<f64>().is_ok_and(f64::is_finite) => {
+            format!("the number {}", scalar.shown())
+        }
+        Value::Scalar(scalar) => format!("the text `{}`", scalar.shown()),
+    }
+}
+
+/// "a, b or c"
+pub(super) fn choice(words: &[String]) -> String {
+    match words {
+        [] => String::new(),
+        [only] => only.clone(),
+        [others @ .., last] => format!("{} or {last}", others.join(", ")),
+    }
+}
+
+/// A noun without its article.
+pub(super) fn bare(noun: &'static str) -> &'static str {
+    ["a ", "an ", "the "].iter().find_map(|article| noun.strip_prefix(article)).unwrap_or(noun)
+}
+
+/// Several of a kind, if there is a short word for them.
+fn plural(kind: &Kind) -> Option<String> {
+    let noun = match kind {
+        Kind::Text => "text",
+        Kind::Whole => "whole number",
+        Kind::Pattern { what, .. } => bare(what),
+        Kind::Object(shape) => bare(shape.name),
+        _ => return None,
+    };
+    // A longer description would not become a plural by its last letter.
+    if noun.split(' ').count() > 3 || noun.contains([',', '(', '`']) {
+        return None;
+    }
+    let consonant = |stem: &str| !stem.ends_with(['a', 'e', 'i', 'o', 'u']);
+    Some(match noun.strip_suffix('y').filter(|stem| consonant(stem)) {
+        Some(stem) => format!("{stem}ies"),
+        None if noun.ends_with(['s', 'x', 'z']) || noun.ends_with("ch") => format!("{noun}es"),
+        None => format!("{noun}s"),
+    })
+}

@@ -1,0 +1,39 @@
+//! The tiers that callers belong to.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+/// Which tier; an index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub(crate) struct TierId(pub(crate) usize);
+
+/// All tiers, and how a caller's is found.
+#[derive(Debug)]
+pub(crate) struct Tiers {
+    pub(crate) names: Vec<Box<str>>,
+    by_name: HashMap<Box<str>, TierId>,
+    /// The identity whose value is the tier, where the request tells it.
+    pub(crate) identity: Option<usize>,
+    /// The tier of those of whom nothing, or nothing sensible, is known.
+    pub(crate) default: TierId,
+}
+
+impl Tiers {
+    pub(crate) fn new(names: Vec<Box<str>>, identity: Option<usize>, default: TierId) -> Self {
+        let by_name =
+            names.iter().enumerate().map(|(id, name)| (name.clone(), TierId(id))).collect();
+        Self { names, by_name, identity, default }
+    }
+
+    pub(crate) fn named(&self, name: &str) -> Option<TierId> {
+        self.by_name.get(name).copied()
+    }
+
+    pub(crate) fn name(&self, tier: TierId) -> &str {
+        self.names.get(tier.0).map_or("", |name| name)
+    }
+
+    pub(crate) fn default_name(&self) -> Arc<str> {
+        self.name(self.default).into()
+    }
+}

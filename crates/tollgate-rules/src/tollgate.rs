@@ -1,0 +1,218 @@
+//! A limiter that goes by rules: the line that every request walks.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
+
+use arc_swap::{ArcSwap, Guard};
+use tollgate::{CheckError, Clock, Limiter, Memory, Store, Verdict};
+
+use crate::digest::Digester;
+use crate::directory::Directory;
+use crate::planning::{Desk, Outcome, Planned, Purpose};
+use crate::request::Request;
+use crate::ruleset::RuleSet;
+use crate::slot::{self, NotASlot};
+
+/// A limiter that goes by rules, which can be replaced while it is asked.
+///
+/// ```
+/// use tollgate::Limiter;
+/// use tollgate_rules::{Request, RuleSet, Tollgate};
+///
+/// let rules = RuleSet::parse(
+///     "rules: [{ name: per-address, key: ip, limit: 2/min }]",
+/// )?;
+/// let gate = Tollgate::new(Limiter::in_memory(), rules);
+/// let request = Request::new().method("GET").target("/").peer([203, 0, 113, 9].into());
+/// let allowed = || gate.decide_now(&request, |answer| answer.is_allowed());
+/// assert_eq!([allowed()?, allowed()?, allowed()?], [true, true, false]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Tollgate<S = Memory> {
+    limiter: Limiter<S>,
+    rules: ArcSwap<RuleSet>,
+    directory: Directory,
+    /// Tags slots where no secret is configured: until this process ends.
+    own: Digester,
+}
+
+/// What became of a request: the plan, and the verdict where a store was asked.
+#[derive(Debug)]
+pub struct Answered<'a> {
+    /// What the request owed, and to whom.
+    pub planned: &'a Planned<'a>,
+    /// What the store said; `None` where there was nothing to ask.
+    pub verdict: Option<&'a Verdict>,
+    digester: &'a Digester,
+}
+
+impl Answered<'_> {
+    /// Whether the request may go ahead.
+    pub fn is_allowed(&self) -> bool {
+        match self.planned.outcome() {
+            Outcome::Ask => self.verdict.is_none_or(Verdict::is_allowed),
+            Outcome::Free => true,
+            Outcome::Blocked | Outcome::Unidentified { .. } => false,
+        }
+    }
+
+    /// What the caller has to bring back when the request has ended, where it holds a slot.
+    pub fn slot(&self) -> Option<String> {
+        slot::write(self.planned, self.verdict?, self.digester)
+    }
+}
+
+/// What became of slots that were brought back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Released {
+    /// How many were given back …
+    pub released: usize,
+    /// … and how many had run out, been given back before, or belonged to rules that are gone.
+    pub gone: usize,
+}
+
+impl<S: Store> Tollgate<S> {
+    /// A limiter that goes by these rules.
+    pub fn new(limiter: Limiter<S>, rules: RuleSet) -> Self {
+        Self {
+            limiter,
+            rules: ArcSwap::from_pointee(rules),
+            directory: Directory::new(),
+            own: Digester::new(Some(&random())),
+        }
+    }
+
+    /// The limiter.
+    pub fn limiter(&self) -> &Limiter<S> {
+        &self.limiter
+    }
+
+    /// The rules in force.
+    pub fn rules(&self) -> Guard<Arc<RuleSet>> {
+        self.rules.load()
+    }
+
+    /// What is known of single callers beside what the rules' file says.
+    pub fn directory(&self) -> &Directory {
+        &self.directory
+    }
+
+    /// Puts other rules in force. Requests that are being decided go by the old ones; counters stay.
+    pub fn replace(&self, rules: RuleSet) {
+        let now = self.now();
+        let rules = rules.succeeding(&self.rules.load(), now);
+        self.rules.store(Arc::new(rules));
+    }
+
+    /// Decides a request, and hands the answer to whoever has to tell it.
+    ///
+    /// The line that every request walks: plan, apply, resolve, respond.
+    pub async fn decide<R>(
+        &self,
+        request: &Request<'_>,
+        respond: impl FnOnce(&Answered<'_>) -> R,
+    ) -> Result<R, CheckError> {
+        self.decide_for(Purpose::Take, request, respond).await
+    }
+
+    /// The same, for another purpose: to report a failure.
+    pub async fn decide_for<R>(
+        &self,
+        purpose: Purpose,
+        request: &Request<'_>,
+        respond: impl FnOnce(&Answered<'_>) -> R,
+    ) -> Result<R, CheckError> {
+        let rules = self.rules.load();
+        let mut desk = Desk::new();
+        let planned = rules.plan_for(purpose, &self.directory, request, self.now(), &mut desk);
+        let owes = planned.outcome() == Outcome::Ask && !planned.plan().checks().is_empty();
+        let verdict =
+            if owes { Some(self.limiter.check_plan(planned.plan()).await?) } else { None };
+        let digester = self.digester(&rules);
+        Ok(respond(&Answered { planned: &planned, verdict: verdict.as_ref(), digester }))
+    }
+
+    /// Decides requests that have arrived together, each by itself and in their order.
+    pub async fn decide_many<R>(
+        &self,
+        requests: &[Request<'_>],
+        mut respond: impl FnMut(usize, Result<&Answered<'_>, &CheckError>) -> R,
+    ) -> Vec<R> {
+        let rules = self.rules.load();
+        let now = self.now();
+        let mut desks: Vec<Desk> = requests.iter().map(|_| Desk::new()).collect();
+        let planned: Vec<Planned<'_>> = requests
+            .iter()
+            .zip(&mut desks)
+            .map(|(request, desk)| rules.plan(&self.directory, request, now, desk))
+            .collect();
+        // A plan without checks is decided too: it is admitted, and nothing is asked.
+        let plans: Vec<_> = planned.iter().map(|planned| planned.plan().clone()).collect();
+        let verdicts = self.limiter.check_plans(&plans).await;
+        let digester = self.digester(&rules);
+        planned
+            .iter()
+            .zip(&verdicts)
+            .enumerate()
+            .map(|(index, (planned, verdict))| match verdict {
+                Ok(verdict) => {
+                    let asked = !planned.plan().checks().is_empty();
+                    let verdict = Some(verdict).filter(|_| asked);
+                    respond(index, Ok(&Answered { planned, verdict, digester }))
+                }
+                Err(error) => respond(index, Err(error)),
+            })
+            .collect()
+    }
+
+    /// Gives back the slots that a text of [`Answered::slot`] stands for.
+    pub async fn release(&self, text: &str) -> Result<Result<Released, CheckError>, NotASlot> {
+        let rules = self.rules.load();
+        let held = slot::read(text, self.digester(&rules))?;
+        let plan = slot::release(&held, &rules);
+        if plan.checks().is_empty() {
+            return Ok(Ok(Released { released: 0, gone: held.len() }));
+        }
+        Ok(self.limiter.check_plan(&plan).await.map(|verdict| {
+            let given =
+                verdict.decisions().iter().flatten().filter(|made| made.is_allowed()).count();
+            Released { released: given, gone: held.len() - given }
+        }))
+    }
+
+    fn digester<'a>(&'a self, rules: &'a RuleSet) -> &'a Digester {
+        if rules.has_secret { &rules.digester } else { &self.own }
+    }
+
+    fn now(&self) -> tollgate::Time {
+        self.limiter.store().clock().now()
+    }
+}
+
+impl<S: tollgate::Immediate> Tollgate<S> {
+    /// Decides a request at once: for stores that never wait.
+    pub fn decide_now<R>(
+        &self,
+        request: &Request<'_>,
+        respond: impl FnOnce(&Answered<'_>) -> R,
+    ) -> Result<R, CheckError> {
+        let rules = self.rules.load();
+        let mut desk = Desk::new();
+        let planned = rules.plan(&self.directory, request, self.now(), &mut desk);
+        let owes = planned.outcome() == Outcome::Ask && !planned.plan().checks().is_empty();
+        let verdict =
+            if owes { Some(self.limiter.check_plan(planned.plan()).now()?) } else { None };
+        let digester = self.digester(&rules);
+        Ok(respond(&Answered { planned: &planned, verdict: verdict.as_ref(), digester }))
+    }
+}
+
+/// Bytes that nobody else knows: what hash maps are seeded with.
+fn random() -> [u8; 32] {
+    let mut bytes = [0; 32];
+    for (part, place) in bytes.chunks_mut(8).enumerate() {
+        place.copy_from_slice(&RandomState::new().hash_one(part).to_le_bytes());
+    }
+    bytes
+}

@@ -1,0 +1,18 @@
+//! Policies of well-known systems, each replayed as its makers describe it.
+
+mod aws_api_gateway;
+mod brute_force;
+mod cloudflare;
+mod document;
+mod ec2_burst_credits;
+mod endpoint_costs;
+mod files;
+mod github;
+mod layers;
+mod nginx_limit_req;
+mod saas_tiers;
+mod shopify;
+mod soft_throttling;
+mod stage;
+mod stripe;
+mod twitter;
