@@ -28,7 +28,8 @@ pub enum Gate {
     /// A refusal refuses the whole set.
     #[default]
     Enforce,
-    /// Shadow: never blocks; charged if the set is admitted and it would itself have admitted.
+    /// Shadow: never blocks; charged if the set is admitted and it would itself have admitted. Among
+    /// its alternatives it is as any other: see [`Check::or_else`].
     Observe,
 }
 
@@ -72,6 +73,9 @@ impl<'a> Check<'a> {
 
     /// The same check as an alternative to the one before it in the set: asked only if that
     /// one refuses, and enough if it admits. Own share, else borrow; main quota, else grace.
+    ///
+    /// A shadow is an alternative to the shadows before it, and a check that may block to those
+    /// that may: neither takes notice of the other.
     #[must_use]
     pub fn or_else(self) -> Self {
         Self { alternative: true, ..self }.with_shape_told()
@@ -177,7 +181,7 @@ impl<'a> Check<'a> {
 /// The checks one request owes, decided in one step: all of its terms or nothing.
 ///
 /// A term is a check and the alternatives that follow it; it admits with the first of
-/// them that does.
+/// them that does. Its shadows are a term of their own that never blocks.
 #[derive(Debug, Clone, Copy)]
 pub struct Set<'a> {
     pub(crate) checks: &'a [Check<'a>],

@@ -203,10 +203,12 @@ impl Walk {
             };
             let name = self.limits[&check.limit].name.clone();
             handles.insert(name, check.limit.clone());
-            if self.dice.one_in(8) {
+            check.or = index > 0 && self.dice.one_in(5);
+            // Shadows are met in company: one alone has no alternatives.
+            let shadows = check.or && checks.last().is_some_and(|last| last.gate == Gate::Observe);
+            if self.dice.one_in(if shadows { 2 } else { 8 }) {
                 check.gate = Gate::Observe;
             }
-            check.or = index > 0 && self.dice.one_in(5);
             check.period = self.limits[&check.limit].algorithm.period_of(self.now);
             if check.period.is_some() && self.dice.one_in(300) {
                 // A caller that read its calendar a period ago, or not at all.

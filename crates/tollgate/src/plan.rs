@@ -15,13 +15,14 @@ use self::checks::Checks;
 /// let daily = Limit::fixed_window("daily", "1000/day".parse()?)?;
 /// let grace = Limit::fixed_window("grace", "50/day".parse()?)?;
 /// let tighter = Limit::token_bucket("tighter", "5/s".parse()?)?;
+/// let spare = Limit::fixed_window("spare", "50/day".parse()?)?;
 ///
 /// let mut plan = Plan::new();
 /// plan.require(Check::new(&burst, "user:42"));
 /// // The daily quota, or else a little grace.
 /// plan.require(Check::new(&daily, "user:42")).or(Check::new(&grace, "user:42"));
-/// // What would a tighter limit do? Counted and reported, never in the way.
-/// plan.observe(Check::new(&tighter, "user:42"));
+/// // What would a tighter limit do, with a grace of its own? Counted, told, never in the way.
+/// plan.observe(Check::new(&tighter, "user:42")).or(Check::new(&spare, "user:42").observed());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default)]
@@ -43,12 +44,17 @@ impl<'a> Plan<'a> {
     }
 
     /// Another way for the requirement before it to be met: asked only if that one refuses.
+    ///
+    /// So with shadows: behind [`observe`](Self::observe), a check that is [observed](Check::observed)
+    /// too is asked and charged only if the shadows before it refuse. One that is not has to admit by
+    /// itself: what is observed meets no requirement.
     pub fn or(&mut self, check: Check<'a>) -> &mut Self {
         let check = if self.checks().is_empty() { check } else { check.or_else() };
         self.require(check)
     }
 
-    /// A check that is counted and reported, and never blocks.
+    /// A check that is counted and reported, and never blocks: charged as it would be if it were
+    /// [required](Self::require), but only with what is.
     pub fn observe(&mut self, check: Check<'a>) -> &mut Self {
         self.require(check.observed())
     }

@@ -29,11 +29,32 @@ struct Term {
     enforced: bool,
     /// One of those has admitted.
     met: bool,
+    /// One of its shadows has. They go by themselves, as the term they stand for would.
+    shadow_met: bool,
 }
 
 impl Term {
     fn admits(self) -> bool {
         self.met || !self.enforced
+    }
+
+    /// Whether a check with this gate is not needed any more.
+    fn is_met(self, gate: Gate) -> bool {
+        match gate {
+            Gate::Enforce => self.met,
+            Gate::Observe => self.shadow_met,
+        }
+    }
+
+    /// Takes down what a check with this gate said.
+    fn hear(&mut self, gate: Gate, decision: &Decision) {
+        match gate {
+            Gate::Enforce => {
+                self.enforced = true;
+                self.met |= decision.is_allowed();
+            }
+            Gate::Observe => self.shadow_met |= decision.is_allowed(),
+        }
     }
 }
 
@@ -97,14 +118,12 @@ impl<'d> Desk<'d> {
                 admitted &= term.admits();
                 term = Term::default();
             }
-            let enforce = check.gate() == Gate::Enforce;
-            if enforce && term.met {
+            if term.is_met(check.gate()) {
                 self.decisions[index] = None;
                 continue;
             }
             let decision = self.ask(range.start, index, &mut undo);
-            term.enforced |= enforce;
-            term.met |= enforce && decision.is_allowed();
+            term.hear(check.gate(), &decision);
             self.decisions[index] = Some(decision);
         }
         if admitted && term.admits() {

@@ -106,6 +106,45 @@ proptest! {
         }
     }
 
+    /// A shadow with alternatives is told and charged what the term it stands for would be, and
+    /// what is enforced in the same term makes no difference to it.
+    #[test]
+    fn a_shadow_lives_as_the_term_it_stands_for((limits, requests) in traffic()) {
+        let free = Limit::token_bucket("free", "1000/s".parse().expect("a quota"));
+        let free = free.expect("a limit");
+        let last = limits.len();
+        let mut real = vec![State::Vacant; last];
+        let mut shadow = vec![State::Vacant; last];
+        let mut mixed = vec![State::Vacant; last + 1];
+        let mut now = START;
+        for (serial, (gap, cost, order)) in requests.into_iter().enumerate() {
+            now += gap;
+            let cost = Cost::new(cost).expect("a cost");
+            let term = |observed: bool| {
+                order.iter().enumerate().map(move |(place, index)| (place, *index, observed))
+            };
+            let check = |(place, index, observed): (usize, usize, bool)| {
+                let check = Check::new(&limits[index], b"key").cost(cost);
+                let check = if observed { check.observed() } else { check };
+                (if place > 0 { check.or_else() } else { check }, index)
+            };
+            let alone: Vec<_> = term(true).map(check).collect();
+            let (_, expected) = apply(&mut real, now, serial, &term(false).map(check).collect::<Vec<_>>());
+            let (ruling, found) = apply(&mut shadow, now, serial, &alone);
+            prop_assert_eq!(ruling, Ruling::Admitted, "a shadow blocked");
+            prop_assert_eq!(&found, &expected);
+            prop_assert_eq!(&shadow, &real);
+
+            let mut both = alone;
+            both.push((Check::new(&free, b"key").cost(Cost::ZERO).or_else(), last));
+            let (ruling, found) = apply(&mut mixed, now, serial, &both);
+            prop_assert_eq!(ruling, Ruling::Admitted);
+            prop_assert_eq!(&found[..last], &expected[..]);
+            prop_assert!(found[last].is_some(), "a shadow stood in for what is enforced");
+            prop_assert_eq!(&mixed[..last], &real[..]);
+        }
+    }
+
     /// The same key twice sees its own first charge: two halves are one whole.
     #[test]
     fn the_same_key_twice_is_the_sum(

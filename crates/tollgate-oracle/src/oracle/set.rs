@@ -46,19 +46,22 @@ impl<'a> Set<'a> {
         for term in terms {
             let step = self.step;
             let has_enforce = term.iter().any(|&i| step.checks[i].gate == Gate::Enforce);
-            let mut admits = !has_enforce;
+            // Those that may block and those that only observe are two lines of their own.
+            let mut content: Vec<Gate> = Vec::new();
             for check in term {
-                let enforces = step.checks[check].gate == Gate::Enforce;
-                if enforces && admits {
+                let gate = step.checks[check].gate;
+                if content.contains(&gate) {
                     // An earlier alternative was chosen.
                     asked.push((check, None));
                     continue;
                 }
                 let decision = self.ask(check);
-                admits |= enforces && decision.allowed;
+                if decision.allowed {
+                    content.push(gate);
+                }
                 asked.push((check, Some(decision)));
             }
-            admitted &= admits;
+            admitted &= !has_enforce || content.contains(&Gate::Enforce);
         }
         if admitted {
             self.commit();

@@ -53,10 +53,14 @@ fn walks_meet_everything_there_is_to_meet() {
                 count("stale".to_owned());
             }
             for (check, decision) in step.checks.iter().zip(&answer.decisions) {
+                let shadow = check.gate == Gate::Observe;
                 let Some(decision) = decision else {
-                    count("not asked".to_owned());
+                    count(if shadow { "shadow not asked" } else { "not asked" }.to_owned());
                     continue;
                 };
+                if shadow && check.or && decision.receipt {
+                    count("shadow charged as an alternative".to_owned());
+                }
                 count(format!("{:?}", decision.reason));
                 let waits_in_debt = decision.delay_us > 0 && decision.remaining == 0;
                 if waits_in_debt {
@@ -79,6 +83,8 @@ fn walks_meet_everything_there_is_to_meet() {
     for what in [
         "stale",
         "not asked",
+        "shadow not asked",
+        "shadow charged as an alternative",
         "delay",
         "settled",
         "renewed",

@@ -158,6 +158,56 @@ fn a_shadow_holds_nobody_back() {
 }
 
 #[test]
+fn a_soft_shadow_counts_as_its_rule_would_and_holds_nobody_back() {
+    let limiter = limiter();
+    let (wide, soft, beyond) =
+        (bucket("wide", "9/day"), bucket("soft", "2/day"), bucket("beyond", "1/day"));
+    let slow = Check::new(&beyond, "key").delayed(Span::from_secs(1)).observed();
+    let mut plan = plan(&[&wide]);
+    plan.observe(Check::new(&soft, "key")).or(slow);
+    let said: Vec<[Option<bool>; 2]> = (0..4)
+        .map(|_| limiter.check_plan(&plan).now().unwrap())
+        .map(|verdict| {
+            assert!(verdict.is_allowed());
+            assert_eq!(verdict.delay(), Span::ZERO);
+            assert_eq!(verdict.strictest().unwrap().check, 0);
+            [1, 2].map(|check: usize| verdict.decisions()[check].map(|made| made.is_allowed()))
+        })
+        .collect();
+    let (first, second, neither) =
+        ([Some(true), None], [Some(false), Some(true)], [Some(false), Some(false)]);
+    assert_eq!(said, [first, first, second, neither]);
+    let left =
+        [&wide, &soft, &beyond].map(|limit| limiter.peek(limit, "key").now().unwrap().remaining());
+    assert_eq!(left, [5, 0, 0]);
+}
+
+#[test]
+fn a_soft_shadow_is_not_what_stands_in_the_way() {
+    let limiter = limiter();
+    let (minute, soft, beyond) =
+        (bucket("minute", "1/min"), bucket("soft", "1/week"), bucket("beyond", "1/week"));
+    for limit in [&minute, &soft, &beyond] {
+        drain(&limiter, limit);
+    }
+    let shadow = |limit| Check::new(limit, "key").observed();
+    let mut apart = Plan::new();
+    apart.observe(Check::new(&soft, "key")).or(shadow(&beyond)).require(Check::new(&minute, "key"));
+    let mut in_one_term = Plan::new();
+    in_one_term
+        .observe(Check::new(&soft, "key"))
+        .or(Check::new(&minute, "key"))
+        .or(shadow(&beyond));
+    for (plan, blocker) in [(apart, 2), (in_one_term, 1)] {
+        let verdict = limiter.check_plan(&plan).now().unwrap();
+        assert!(!verdict.is_allowed());
+        assert_eq!(verdict.strictest().unwrap().check, blocker);
+        assert_eq!(verdict.retry_after(), Some(Span::from_secs(60)));
+        assert_eq!(verdict.delay(), Span::ZERO);
+    }
+}
+
+#[test]
 fn a_change_of_tier_is_not_what_a_verdict_is_about() {
     let limiter = limiter();
     let (free, premium) = (bucket("api", "100/min"), bucket("api", "10000/min"));
