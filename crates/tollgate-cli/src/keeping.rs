@@ -2,25 +2,26 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use tollgate::{Keeper, Limiter, MemoryOptions, Saved, SnapshotError};
 use tollgate_server::Snapshots;
 use tracing::{debug, warn};
 
-use crate::args::ServeArgs;
-use crate::period::Every;
+use crate::counted::counted;
+use crate::serve::Settings;
 
 /// What became of the last snapshot.
 type Last = Arc<Mutex<Option<Result<Saved, SnapshotError>>>>;
 
 /// A limiter on the memory store, with what its snapshot has; and a line about that.
-pub(crate) fn limiter(args: &ServeArgs) -> Result<(Limiter, Option<String>)> {
+pub(crate) fn limiter(settings: &Settings) -> Result<(Limiter, Option<String>)> {
     let mut options = MemoryOptions::new();
-    if let Some(max) = args.memory_max {
-        options = options.max_bytes(max.0);
+    if let Some(max) = settings.memory_max {
+        options = options.max_bytes(max);
     }
-    let Some(path) = &args.snapshot else {
+    let Some(path) = &settings.snapshot else {
         return Ok((Limiter::new(options.build()?), None));
     };
     let (store, restored) = options.restore(path)?;
@@ -39,7 +40,7 @@ impl Keeping {
     pub(crate) fn start(
         limiter: &Limiter,
         path: PathBuf,
-        every: Every,
+        every: Duration,
         snapshots: &Snapshots,
     ) -> Result<Self> {
         let (last, snapshots) = (Last::default(), snapshots.clone());
@@ -52,7 +53,7 @@ impl Keeping {
             snapshots.tell(&outcome);
             *own.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
         };
-        let keeper = Keeper::start(limiter, &path, every.0, report)
+        let keeper = Keeper::start(limiter, &path, every, report)
             .context("cannot start the thread that takes snapshots")?;
         Ok(Self { keeper, path, last })
     }
@@ -63,8 +64,7 @@ impl Keeping {
         keeper.stop();
         let last = last.lock().unwrap_or_else(PoisonError::into_inner).take();
         let saved = last.context("cannot take a last snapshot: the thread for it has ended")??;
-        let counters = saved.counters;
-        let plural = if counters == 1 { "" } else { "s" };
-        Ok(format!("saved {counters} counter{plural} in the snapshot {}", path.display()))
+        let counters = counted(saved.counters, "counter");
+        Ok(format!("saved {counters} in the snapshot {}", path.display()))
     }
 }

@@ -3,15 +3,24 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod attribute;
 mod bytes;
+mod colour;
+mod counted;
+mod explain;
+mod failure;
+mod header;
 mod keeping;
 mod logging;
+mod output;
 mod period;
+mod reload;
 mod runtime;
+mod schema;
 mod serve;
 mod signals;
+mod validate;
 
-use std::io::{self, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -21,14 +30,13 @@ use crate::args::{Args, Command};
 fn main() -> ExitCode {
     let Args { command } = Args::parse();
     let done = match command {
-        Command::Serve(args) => serve::run(&args),
+        Command::Serve(args) => serve::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Validate(args) => validate::run(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Schema => schema::run().map(|()| ExitCode::SUCCESS),
     };
-    match done {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            // With standard error gone there is nobody left to tell.
-            let _ = writeln!(io::stderr(), "error: {error:#}");
-            ExitCode::FAILURE
-        }
-    }
+    done.unwrap_or_else(|failure| {
+        output::complain(&format!("{failure}\n"));
+        failure.code()
+    })
 }

@@ -1,9 +1,14 @@
 //! HTTP: finds the endpoint, and is the one place where problems become responses.
 
 mod body;
+mod check;
 mod headers;
 mod index;
 mod problem;
+mod query;
+mod reading;
+mod release;
+mod report;
 mod route;
 mod throttle;
 mod verdict;
@@ -12,13 +17,14 @@ use std::any::Any;
 use std::future::{Future, poll_fn};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::Poll;
 
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use hyper::{Request, Response};
-use tollgate::Limiter;
+use tollgate_rules::Tollgate;
 use tracing::error;
 
 pub(crate) use self::route::Route;
@@ -26,6 +32,7 @@ pub(crate) use self::route::Route;
 use self::problem::Problem;
 use crate::measured::Measured;
 use crate::metrics::{self, Metrics};
+use crate::reloads::Reloads;
 use crate::snapshots::Snapshots;
 
 const TEXT: &str = "text/plain; charset=utf-8";
@@ -36,17 +43,21 @@ type Answer = Response<Full<Bytes>>;
 /// The endpoints and what they share.
 #[derive(Debug)]
 pub(crate) struct Http<S> {
-    limiter: Limiter<S>,
+    gate: Arc<Tollgate<S>>,
     metrics: Metrics,
 }
 
 impl<S: Measured> Http<S> {
-    pub(crate) fn new(limiter: Limiter<S>) -> Self {
-        Self { limiter, metrics: Metrics::new() }
+    pub(crate) fn new(gate: Arc<Tollgate<S>>) -> Self {
+        Self { gate, metrics: Metrics::new() }
     }
 
     pub(crate) fn show(&mut self, snapshots: &Snapshots) {
         self.metrics.show(snapshots);
+    }
+
+    pub(crate) fn show_reloads(&mut self, reloads: &Reloads) {
+        self.metrics.show_reloads(reloads, self.gate.rules().rules().len());
     }
 
     pub(crate) fn metrics(&self) -> &Metrics {
@@ -71,17 +82,23 @@ impl<S: Measured> Http<S> {
         if !route.takes(request.method()) {
             return Err(Problem::wrong_method(request.method(), route));
         }
+        let (gate, metrics) = (&*self.gate, &self.metrics);
         match route {
             Route::Index => Ok(plain(TEXT, index::text(request.headers()))),
             Route::Health => Ok(plain(TEXT, "ok\n")),
-            Route::Metrics => match self.metrics.encode(self.limiter.store().size()) {
-                Ok(text) => Ok(plain(metrics::CONTENT_TYPE, text)),
-                Err(_) => Err(Problem::internal("cannot write the metrics as text")),
-            },
-            Route::Throttle => throttle::answer(&self.limiter, &self.metrics, request).await,
-            Route::ThrottleBatch => {
-                throttle::batch::answer(&self.limiter, &self.metrics, request).await
+            Route::Metrics => {
+                let size = gate.limiter().store().size();
+                match metrics.encode(&gate.rules(), size) {
+                    Ok(text) => Ok(plain(metrics::CONTENT_TYPE, text)),
+                    Err(_) => Err(Problem::internal("cannot write the metrics as text")),
+                }
             }
+            Route::Throttle => throttle::answer(gate.limiter(), metrics, request).await,
+            Route::ThrottleBatch => throttle::batch::answer(gate.limiter(), metrics, request).await,
+            Route::Check => check::answer(gate, metrics, request).await,
+            Route::CheckBatch => check::batch::answer(gate, metrics, request).await,
+            Route::Release => release::answer(gate, request).await,
+            Route::Report => report::answer(gate, request).await,
         }
     }
 }

@@ -1,16 +1,22 @@
 //! Tollgate as a service.
 //!
 //! A request becomes a plan, the store answers it, the verdict becomes a response. This crate
-//! translates at both ends and decides nothing: what is admitted is up to [`tollgate`].
+//! translates at both ends and decides nothing: what a request owes is up to [`tollgate_rules`], what is
+//! admitted up to [`tollgate`].
 //!
 //! ```no_run
+//! use std::sync::Arc;
+//!
 //! use tollgate::Limiter;
+//! use tollgate_rules::{RuleSet, Tollgate};
 //! use tollgate_server::{Drained, Server};
 //!
-//! # async fn run() -> std::io::Result<()> {
+//! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
+//! let rules = RuleSet::parse("rules: [{ name: per-address, key: ip, limit: 100/min }]")?;
+//! let gate = Arc::new(Tollgate::new(Limiter::in_memory(), rules));
 //! let listener = tokio::net::TcpListener::bind("127.0.0.1:7070").await?;
 //! let never = std::future::pending();
-//! let drained = Server::new(Limiter::in_memory()).serve(listener, never).await;
+//! let drained = Server::new(gate).serve(listener, never).await;
 //! assert_eq!(drained, Drained::All);
 //! # Ok(())
 //! # }
@@ -18,20 +24,26 @@
 //!
 //! | endpoint | answers |
 //! |---|---|
+//! | `POST /v1/check` | whether a request may go ahead under the rules |
+//! | `POST /v1/check/batch` | the same for a list of them |
+//! | `POST /v1/release` | that a slot was given back |
+//! | `POST /v1/report` | whether a failure was one too many |
 //! | `POST /v1/throttle` | whether a key may go ahead under the quota sent with it |
+//! | `POST /v1/throttle/batch` | the same for a list of them |
 //! | `GET /healthz` | `ok` |
 //! | `GET /metrics` | `OpenMetrics` text |
 //! | `GET /` | what this is and how to try it |
 
 #![forbid(unsafe_code)]
 
-mod algorithm;
 mod http;
 mod measured;
 mod metrics;
+mod reloads;
 mod server;
 mod snapshots;
 
 pub use measured::{Measured, Size};
+pub use reloads::Reloads;
 pub use server::{Drained, Server};
 pub use snapshots::Snapshots;

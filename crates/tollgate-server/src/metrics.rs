@@ -1,11 +1,15 @@
 //! What the server counts about itself, and the text it is scraped as.
 //!
-//! Labels come from fixed sets, never from a request, so the number of series is fixed too.
-//! Every series is looked up once, at the start; counting is one atomic addition.
+//! Labels come from fixed sets and the rule file, never from a request, so the number of series is
+//! fixed too. Every series is looked up once, at the start or with the rules; counting is one atomic
+//! addition.
+
+mod rules;
+mod size;
 
 use std::array;
+use std::borrow::Cow;
 use std::fmt;
-use std::sync::atomic::Ordering::Relaxed;
 
 use hyper::StatusCode;
 use prometheus_client::encoding::text;
@@ -15,10 +19,13 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 use tollgate::Verdict;
+use tollgate_rules::{Algorithm, Answered, RuleSet};
 
-use crate::algorithm::Algorithm;
+use self::rules::{Labels, RuleMetrics};
+use self::size::SizeMetrics;
 use crate::http::Route;
 use crate::measured::Size;
+use crate::reloads::Reloads;
 use crate::snapshots::Snapshots;
 
 /// The content type of [`Metrics::encode`].
@@ -35,32 +42,23 @@ pub(crate) struct Metrics {
     registry: Registry,
     /// By algorithm and outcome.
     throttled: [[Counter; OUTCOMES.len()]; Algorithm::ALL.len()],
+    rules: RuleMetrics,
     /// By path and class of status; the last path is "other".
     requests: [[Counter; CLASSES.len()]; PATHS],
     connections: Gauge,
     size: SizeMetrics,
 }
 
-/// How large the store was when it was last asked.
-#[derive(Debug, Default)]
-struct SizeMetrics {
-    counters: Gauge,
-    bytes: Gauge,
-    max_bytes: Gauge,
-    forgotten: Counter,
-}
-
 impl Metrics {
     pub(crate) fn new() -> Self {
-        let decisions = Family::<[(&str, &str); 3], Counter>::default();
+        let decisions = Family::<Labels, Counter>::default();
         let requests = Family::<[(&str, &str); 2], Counter>::default();
         let throttled = Algorithm::ALL.map(|algorithm| {
             OUTCOMES.map(|outcome| {
-                decisions.get_or_create_owned(&[
-                    ("rule", "throttle"),
-                    ("algorithm", algorithm.as_str()),
-                    ("outcome", outcome),
-                ])
+                let labels =
+                    [("rule", "throttle"), ("algorithm", algorithm.as_str()), ("outcome", outcome)];
+                let labels = labels.map(|(name, value)| (name, Cow::Borrowed(value)));
+                decisions.get_or_create_owned(&labels.to_vec())
             })
         });
         let by_path = array::from_fn(|path| {
@@ -75,16 +73,27 @@ impl Metrics {
             "The version that is running",
             Info::new([("version", env!("CARGO_PKG_VERSION"))]),
         );
-        registry.register("decisions", "Decisions by rule, algorithm and outcome", decisions);
+        registry.register("decisions", "Decisions by rule and outcome", decisions.clone());
+        let rules = RuleMetrics::new(decisions, &mut registry);
         registry.register("http_requests", "HTTP requests answered", requests);
         registry.register("http_connections", "HTTP connections open now", connections.clone());
         size.register(&mut registry);
-        Self { registry, throttled, requests: by_path, connections, size }
+        Self { registry, throttled, rules, requests: by_path, connections, size }
     }
 
     /// Shows what is told of snapshots, too.
     pub(crate) fn show(&mut self, snapshots: &Snapshots) {
         snapshots.register(&mut self.registry);
+    }
+
+    /// Shows what is told of readings of the rule file, too; so many are in force now.
+    pub(crate) fn show_reloads(&mut self, reloads: &Reloads, rules: usize) {
+        reloads.register(&mut self.registry, rules);
+    }
+
+    /// Counts what became of a request that goes by rules.
+    pub(crate) fn answered_by_rules(&self, answered: &Answered<'_>) {
+        self.rules.count(answered);
     }
 
     /// Counts a decision for a quota that came with its request.
@@ -110,44 +119,14 @@ impl Metrics {
         Connected { connections: self.connections.clone() }
     }
 
-    /// Everything counted, as `OpenMetrics` text; `size` is the size of the store now.
-    pub(crate) fn encode(&self, size: Size) -> Result<String, fmt::Error> {
+    /// Everything counted, as `OpenMetrics` text; `rules` are those in force and `size` is the size
+    /// of the store now.
+    pub(crate) fn encode(&self, rules: &RuleSet, size: Size) -> Result<String, fmt::Error> {
+        self.rules.show(rules);
         self.size.set(size);
         let mut out = String::with_capacity(8 * 1_024);
         text::encode(&mut out, &self.registry)?;
         Ok(out)
-    }
-}
-
-impl SizeMetrics {
-    fn register(&self, registry: &mut Registry) {
-        registry.register(
-            "store_counters",
-            "Counters kept in the store, recovered ones included until their place is needed",
-            self.counters.clone(),
-        );
-        registry.register("store_bytes", "Bytes that counters take up", self.bytes.clone());
-        registry.register(
-            "store_max_bytes",
-            "The most bytes that counters may take up",
-            self.max_bytes.clone(),
-        );
-        registry.register(
-            "store_forgotten",
-            "Counters forgotten for want of memory while they still mattered",
-            self.forgotten.clone(),
-        );
-    }
-
-    fn set(&self, size: Size) {
-        let Size { counters, bytes, max_bytes, forgotten } = size;
-        for (gauge, value) in
-            [(&self.counters, counters), (&self.bytes, bytes), (&self.max_bytes, max_bytes)]
-        {
-            gauge.set(i64::try_from(value).unwrap_or(i64::MAX));
-        }
-        // Two scrapes at once may have asked in another order; a counter never goes back.
-        self.forgotten.inner().fetch_max(forgotten, Relaxed);
     }
 }
 

@@ -8,15 +8,22 @@
 
 mod it {
     mod bad_bodies;
+    mod bad_checks;
     mod batch;
+    mod check;
     mod client;
     mod connections;
     mod counters;
     mod gate;
     mod metrics;
     mod pages;
+    mod proxied;
     mod random_bodies;
+    mod reloading;
+    mod reports;
+    mod rule_metrics;
     mod same_answers;
     mod shutdown;
+    mod slots;
     mod throttle;
 }

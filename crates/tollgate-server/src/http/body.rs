@@ -11,32 +11,34 @@ use tokio::time::timeout;
 use super::problem::Problem;
 
 /// The longest body.
-const LONGEST: usize = 64 * 1_024;
+pub(super) const LONGEST: usize = 64 * 1_024;
+/// The longest body that is a list: a thousand requests with their headers fit.
+pub(super) const LONGEST_LIST: usize = 1_024 * 1_024;
 /// How much of a body that is too long is read and thrown away. Closing a connection with
 /// bytes unread resets it, and the answer may be lost with it.
-const THROWN_AWAY: usize = 1_024 * 1_024;
+const THROWN_AWAY: usize = 2 * 1_024 * 1_024;
 /// How long a body may take to arrive.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// The whole body of a request.
-pub(super) async fn read(request: Request<Incoming>) -> Result<Bytes, Problem> {
+/// The whole body of a request, of at most `longest` bytes.
+pub(super) async fn read(request: Request<Incoming>, longest: usize) -> Result<Bytes, Problem> {
     // Who asks before sending is told before sending; there is nothing to throw away.
     let asks_first = request.headers().contains_key(EXPECT);
     let mut body = request.into_body();
     let declared = body.size_hint().lower();
-    if declared <= LONGEST as u64 {
-        match timeout(PATIENCE, Limited::new(&mut body, LONGEST).collect()).await {
+    if declared <= longest as u64 {
+        match timeout(PATIENCE, Limited::new(&mut body, longest).collect()).await {
             Ok(Ok(collected)) => return Ok(collected.to_bytes()),
             Ok(Err(error)) if error.is::<LengthLimitError>() => {}
             Ok(Err(_)) => return Err(Problem::broken_body()),
             Err(_) => return Err(Problem::late_body(PATIENCE.as_secs())),
         }
     } else if asks_first {
-        return Err(Problem::long_body(LONGEST));
+        return Err(Problem::long_body(longest));
     }
     // Too long, however this ends.
     let _ = timeout(PATIENCE, throw_away(body)).await;
-    Err(Problem::long_body(LONGEST))
+    Err(Problem::long_body(longest))
 }
 
 async fn throw_away(mut body: Incoming) {

@@ -5,7 +5,7 @@
 //! read today; `Retry-After` is HTTP's own.
 
 use hyper::HeaderMap;
-use hyper::header::{CACHE_CONTROL, HeaderName, HeaderValue, RETRY_AFTER};
+use hyper::header::{HeaderName, HeaderValue, RETRY_AFTER};
 use tollgate::{Decision, Limit};
 
 const X_LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
@@ -18,13 +18,8 @@ const LARGEST: u64 = 999_999_999_999_999;
 
 /// Writes the headers for the decision that says most about a verdict.
 ///
-/// `rule` is one of our own names: it needs no escaping inside quotes.
-pub(super) fn write(
-    headers: &mut HeaderMap,
-    rule: &'static str,
-    limit: &Limit,
-    decision: &Decision,
-) {
+/// The name of a rule has nothing in it that needs escaping inside quotes.
+pub(super) fn write(headers: &mut HeaderMap, rule: &str, limit: &Limit, decision: &Decision) {
     let reset = decision.reset_after().as_secs_ceil();
     let retry = decision.retry_after().map(|span| span.as_secs_ceil().max(1));
 
@@ -40,10 +35,18 @@ pub(super) fn write(
     let remaining = decision.remaining().min(LARGEST);
     let until = retry.unwrap_or(reset).min(LARGEST);
     insert(headers, RATE_LIMIT, format!("\"{rule}\";r={remaining};t={until}"));
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     if let Some(seconds) = retry {
         headers.insert(RETRY_AFTER, seconds.into());
     }
+}
+
+/// What a caller has to do that did not say who it is: tell this identity.
+pub(super) fn challenge(identity: &str) -> HeaderValue {
+    let plain = |letter: u8| letter.is_ascii_alphanumeric() || b"_.-".contains(&letter);
+    let named = identity.bytes().all(plain).then(|| format!("Tollgate identity=\"{identity}\""));
+    // An identity may be called anything; a header's value may not.
+    let named = named.and_then(|text| HeaderValue::try_from(text).ok());
+    named.unwrap_or(HeaderValue::from_static("Tollgate"))
 }
 
 /// A window is at least a second long: zero would mean none.

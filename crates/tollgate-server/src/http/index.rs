@@ -10,9 +10,14 @@ pub(super) fn text(headers: &HeaderMap) -> String {
     format!(
         "tollgate {version}: a rate limiter
 
-  POST /v1/throttle   may this key go ahead under this quota? 200: yes, 429: no
-  GET  /healthz       ok
-  GET  /metrics       OpenMetrics
+  POST /v1/check           may this request go ahead under the rules? 200: yes, 429: no
+  POST /v1/check/batch     many of them at once
+  POST /v1/release         a request that held a slot has ended
+  POST /v1/report          a request has failed: for rules that block after failures
+  POST /v1/throttle        may this key go ahead under this quota? 200: yes, 429: no
+  POST /v1/throttle/batch  many of them at once
+  GET  /healthz            ok
+  GET  /metrics            OpenMetrics
 
 try:  curl -i http://{host}/v1/throttle -d '{{\"key\":\"user:42\",\"quota\":\"5/min\"}}'
       (the sixth within a minute is refused)

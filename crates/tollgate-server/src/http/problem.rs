@@ -1,6 +1,7 @@
 //! What can be wrong with a request, as RFC 9457 writes it.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 
 use http_body_util::Full;
 use hyper::header::{self, HeaderValue};
@@ -85,8 +86,8 @@ impl Problem {
     }
 
     /// A request that could not be decided, and might be a moment later.
-    pub(super) fn undecided(detail: impl Into<String>) -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, detail)
+    pub(super) fn undecided(error: impl Display) -> Self {
+        Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string())
     }
 
     /// A mistake of ours.

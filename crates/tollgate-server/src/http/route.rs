@@ -10,11 +10,24 @@ pub(crate) enum Route {
     Metrics,
     Throttle,
     ThrottleBatch,
+    Check,
+    CheckBatch,
+    Release,
+    Report,
 }
 
 impl Route {
-    pub(crate) const ALL: [Self; 5] =
-        [Self::Index, Self::Health, Self::Metrics, Self::Throttle, Self::ThrottleBatch];
+    pub(crate) const ALL: [Self; 9] = [
+        Self::Index,
+        Self::Health,
+        Self::Metrics,
+        Self::Throttle,
+        Self::ThrottleBatch,
+        Self::Check,
+        Self::CheckBatch,
+        Self::Release,
+        Self::Report,
+    ];
 
     /// What is at this path.
     pub(super) fn at(path: &str) -> Option<Self> {
@@ -29,25 +42,29 @@ impl Route {
             Self::Metrics => "/metrics",
             Self::Throttle => "/v1/throttle",
             Self::ThrottleBatch => "/v1/throttle/batch",
+            Self::Check => "/v1/check",
+            Self::CheckBatch => "/v1/check/batch",
+            Self::Release => "/v1/release",
+            Self::Report => "/v1/report",
         }
     }
 
     /// Whether it can be asked with this method.
     pub(super) fn takes(self, method: &Method) -> bool {
-        match self {
-            Self::Index | Self::Health | Self::Metrics => {
-                // The answer to HEAD is made like that to GET; hyper sends only its head.
-                method == Method::GET || method == Method::HEAD
-            }
-            Self::Throttle | Self::ThrottleBatch => method == Method::POST,
+        if self.is_page() {
+            // The answer to HEAD is made like that to GET; hyper sends only its head.
+            return method == Method::GET || method == Method::HEAD;
         }
+        method == Method::POST
     }
 
     /// The methods it can be asked with, as `Allow` lists them.
     pub(super) const fn methods(self) -> &'static str {
-        match self {
-            Self::Index | Self::Health | Self::Metrics => "GET, HEAD",
-            Self::Throttle | Self::ThrottleBatch => "POST",
-        }
+        if self.is_page() { "GET, HEAD" } else { "POST" }
+    }
+
+    /// Whether it is only looked at.
+    const fn is_page(self) -> bool {
+        matches!(self, Self::Index | Self::Health | Self::Metrics)
     }
 }

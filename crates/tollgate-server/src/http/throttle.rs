@@ -1,21 +1,18 @@
 //! `POST /v1/throttle`: the request brings key and quota; the answer is a verdict.
 
 pub(super) mod batch;
-mod field;
-mod found;
-mod query;
 mod request;
-mod spelling;
 
+use hyper::Request;
 use hyper::body::Incoming;
-use hyper::{Request, StatusCode};
-use tollgate::{Check, CheckError, Limiter, Plan, Store, Verdict};
+use tollgate::{Check, Limiter, Plan, Store, Verdict};
 use tracing::debug;
 
 use self::request::Throttle;
 use super::problem::Problem;
+use super::reading::{self, Listed};
 use super::verdict::Decided;
-use super::{Answer, body};
+use super::{Answer, body, query};
 use crate::metrics::Metrics;
 
 /// Request, plan, store, verdict, response.
@@ -24,25 +21,15 @@ pub(super) async fn answer<S: Store>(
     metrics: &Metrics,
     request: Request<Incoming>,
 ) -> Result<Answer, Problem> {
-    let refused = query::deny_status(request.uri().query());
-    let body = body::read(request).await?;
-    let (throttle, refused) = match (Throttle::read(&body), refused) {
-        (Ok(throttle), Ok(refused)) => (throttle, refused.unwrap_or(StatusCode::TOO_MANY_REQUESTS)),
-        // Whoever has made mistakes in both places hears of all of them.
-        (throttle, refused) => {
-            let mut mistakes: Vec<_> = refused.err().into_iter().collect();
-            mistakes.extend(throttle.err().unwrap_or_default());
-            return Err(Problem::mistaken(mistakes));
-        }
-    };
+    let deny_status = query::deny_status(request.uri().query());
+    let body = body::read(request, body::LONGEST).await?;
+    let (deny_status, throttle) = reading::both(deny_status, Throttle::read(&body))?;
 
     let plan = plan(&throttle);
-    let verdict = limiter.check_plan(&plan).await.map_err(undecided)?;
+    let verdict = limiter.check_plan(&plan).await.map_err(Problem::undecided)?;
 
     count(metrics, &throttle, &verdict);
-    let decided =
-        Decided { rule: "throttle", plan: &plan, verdict: &verdict, cost: throttle.cost, refused };
-    Ok(decided.into_answer())
+    Ok(decided(&throttle, &plan, &verdict).into_answer(deny_status))
 }
 
 /// The plan of what a body asks for.
@@ -52,15 +39,14 @@ fn plan<'a>(throttle: &'a Throttle<'_>) -> Plan<'a> {
     plan
 }
 
+fn decided<'a>(throttle: &Throttle<'_>, plan: &'a Plan<'a>, verdict: &'a Verdict) -> Decided<'a> {
+    Decided::by_rule("throttle", plan, verdict, throttle.cost.units())
+}
+
 /// Counts a verdict.
 fn count(metrics: &Metrics, throttle: &Throttle<'_>, verdict: &Verdict) {
     metrics.throttled(throttle.algorithm, verdict);
     if !verdict.is_allowed() {
         debug!(algorithm = throttle.algorithm.as_str(), "refused");
     }
-}
-
-#[allow(clippy::needless_pass_by_value, reason = "made to be handed to `map_err`")]
-fn undecided(error: CheckError) -> Problem {
-    Problem::undecided(error.to_string())
 }

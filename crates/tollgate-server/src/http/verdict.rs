@@ -1,32 +1,137 @@
 //! A verdict as a response: JSON and headers.
 
+mod decisions;
+
 use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
 use hyper::{Response, StatusCode};
-use serde::{Serialize, Serializer};
-use tollgate::{Check, Cost, Decision, Plan, Span, Verdict};
+use serde::Serialize;
+use tollgate::{Decision, Gate, Limit, Plan, Span, Verdict};
+use tollgate_rules::{Answered, Outcome};
 
+pub(super) use self::decisions::{Decisions, Made};
 use super::{Answer, headers};
 
 /// What is said about a request that was decided.
 pub(super) struct Decided<'a> {
-    /// The rule that applied.
-    pub(super) rule: &'static str,
-    pub(super) plan: &'a Plan<'a>,
-    pub(super) verdict: &'a Verdict,
+    allowed: bool,
+    /// The rule that says most about it.
+    rule: Option<&'a str>,
+    reason: Option<&'static str>,
+    /// Who would have to be asking: what a rule wants to know and was not told.
+    identity: Option<&'a str>,
+    tier: Option<&'a str>,
+    /// The limit and the decision that say most, of those that may refuse.
+    strictest: Option<(&'a Limit, &'a Decision)>,
     /// What was asked for.
-    pub(super) cost: Cost,
-    /// The status that says no.
-    pub(super) refused: StatusCode,
+    cost: u64,
+    retry_after: Option<Span>,
+    delay: Span,
+    /// What has to be brought back when the request has ended.
+    slot: Option<String>,
+    decisions: Decisions<'a>,
+    /// The status of a refusal, unless another was asked for.
+    refused: StatusCode,
 }
 
-impl Decided<'_> {
+impl<'a> Decided<'a> {
     /// Enough for a verdict with one decision, so that writing it allocates once.
-    pub(super) const USUAL_LENGTH: usize = 512;
+    const USUAL_LENGTH: usize = 512;
 
-    pub(super) fn into_answer(self) -> Answer {
-        let status = if self.verdict.is_allowed() { StatusCode::OK } else { self.refused };
+    /// Nothing was asked.
+    fn unasked(cost: u64) -> Self {
+        Self {
+            allowed: true,
+            rule: None,
+            reason: None,
+            identity: None,
+            tier: None,
+            strictest: None,
+            cost,
+            retry_after: None,
+            delay: Span::ZERO,
+            slot: None,
+            decisions: Decisions::NONE,
+            refused: StatusCode::TOO_MANY_REQUESTS,
+        }
+    }
+
+    /// What a store said to the plan of this rule alone.
+    pub(super) fn by_rule(
+        rule: &'a str,
+        plan: &'a Plan<'a>,
+        verdict: &'a Verdict,
+        cost: u64,
+    ) -> Self {
+        Self { rule: Some(rule), ..Self::of(plan, verdict, cost) }
+    }
+
+    /// What a store said to a plan.
+    fn of(plan: &'a Plan<'a>, verdict: &'a Verdict, cost: u64) -> Self {
+        let strictest = verdict.strictest().and_then(|strictest| {
+            let check = plan.checks().get(strictest.check)?;
+            // A shadow is in nobody's way: how it stands is nobody's business but the operator's.
+            (check.gate() == Gate::Enforce).then_some((check.limit(), strictest.decision))
+        });
+        let refusal = strictest.filter(|_| !verdict.is_allowed());
+        let refusal = refusal.and_then(|(_, decision)| decision.refusal());
+        Self {
+            allowed: verdict.is_allowed(),
+            reason: refusal.map(tollgate::Refusal::as_str),
+            strictest,
+            retry_after: verdict.retry_after(),
+            delay: verdict.delay(),
+            decisions: Decisions { plan: Some(plan), verdict: Some(verdict), planned: None },
+            ..Self::unasked(cost)
+        }
+    }
+
+    /// What became of a request that goes by rules.
+    pub(super) fn answered(answered: &'a Answered<'a>) -> Self {
+        let (planned, cost) = (answered.planned, answered.planned.cost());
+        let decided = match answered.verdict {
+            Some(verdict) => {
+                let decided = Self::of(planned.plan(), verdict, cost);
+                let strictest = verdict.strictest().filter(|_| decided.strictest.is_some());
+                let rule = strictest.and_then(|strictest| planned.rule(strictest.check));
+                let decisions = Decisions { planned: Some(planned), ..decided.decisions };
+                let (rule, slot) = (rule.map(tollgate_rules::Rule::name), answered.slot());
+                Self { rule, slot, decisions, ..decided }
+            }
+            None => Self::unasked(cost),
+        };
+        let allowed = answered.is_allowed();
+        let decided = Self { allowed, tier: planned.tier(), ..decided };
+        match planned.outcome() {
+            Outcome::Ask | Outcome::Free => decided,
+            Outcome::Blocked => {
+                Self { reason: Some("listed"), refused: StatusCode::FORBIDDEN, ..decided }
+            }
+            Outcome::Unidentified { identity, rule } => Self {
+                rule: Some(rule),
+                reason: Some("unidentified"),
+                identity: Some(identity),
+                refused: StatusCode::UNAUTHORIZED,
+                ..decided
+            },
+        }
+    }
+
+    /// The rule that says most about the request.
+    pub(super) fn rule(&self) -> Option<&'a str> {
+        self.rule
+    }
+
+    /// Why it was refused.
+    pub(super) fn reason(&self) -> Option<&'static str> {
+        self.reason
+    }
+
+    /// The response; a refusal has `deny_status` where that was asked for.
+    pub(super) fn into_answer(self, deny_status: Option<StatusCode>) -> Answer {
+        let refused = deny_status.unwrap_or(self.refused);
+        let status = if self.allowed { StatusCode::OK } else { refused };
         let mut body = Vec::new();
         if may_have_body(status) {
             body.reserve(Self::USUAL_LENGTH);
@@ -38,28 +143,33 @@ impl Decided<'_> {
         if may_have_body(status) {
             headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         }
-        if let Some(strictest) = self.verdict.strictest() {
-            let limit = self.plan.checks()[strictest.check].limit();
-            headers::write(headers, self.rule, limit, strictest.decision);
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if let (Some((limit, decision)), Some(rule)) = (self.strictest, self.rule) {
+            headers::write(headers, rule, limit, decision);
+        }
+        if let Some(identity) = self.identity {
+            headers.insert(WWW_AUTHENTICATE, headers::challenge(identity));
         }
         answer
     }
 
     /// Writes the verdict as JSON.
-    pub(super) fn write(&self, out: &mut Vec<u8>) {
-        let strictest = self.verdict.strictest().map(|strictest| strictest.decision);
-        let refusal = strictest.filter(|_| !self.verdict.is_allowed()).and_then(Decision::refusal);
+    fn write(&self, out: &mut Vec<u8>) {
+        let decision = self.strictest.map(|(_, decision)| decision);
         let body = Body {
-            allowed: self.verdict.is_allowed(),
+            allowed: self.allowed,
             rule: self.rule,
-            reason: refusal.map(tollgate::Refusal::as_str),
-            limit: strictest.map_or(0, Decision::limit),
-            remaining: strictest.map_or(0, Decision::remaining),
-            cost: self.cost.units(),
-            retry_after_ms: self.verdict.retry_after().map(Span::as_millis_ceil),
-            reset_after_ms: strictest.map_or(0, |decision| decision.reset_after().as_millis_ceil()),
-            delay_ms: self.verdict.delay().as_millis_ceil(),
-            decisions: Decisions { plan: self.plan, verdict: self.verdict },
+            reason: self.reason,
+            identity: self.identity,
+            tier: self.tier,
+            limit: decision.map(Decision::limit),
+            remaining: decision.map(Decision::remaining),
+            cost: self.cost,
+            retry_after_ms: self.retry_after.map(Span::as_millis_ceil),
+            reset_after_ms: decision.map(|decision| decision.reset_after().as_millis_ceil()),
+            delay_ms: self.delay.as_millis_ceil(),
+            slot: self.slot.as_deref(),
+            decisions: self.decisions,
         };
         // Writing text and numbers to memory does not fail.
         let _ = serde_json::to_writer(out, &body);
@@ -75,57 +185,44 @@ fn may_have_body(status: StatusCode) -> bool {
 #[derive(Serialize)]
 struct Body<'a> {
     allowed: bool,
-    rule: &'a str,
+    rule: Option<&'a str>,
     reason: Option<&'static str>,
-    limit: u64,
-    remaining: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    identity: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tier: Option<&'a str>,
+    limit: Option<u64>,
+    remaining: Option<u64>,
     cost: u64,
     retry_after_ms: Option<u64>,
-    reset_after_ms: u64,
+    reset_after_ms: Option<u64>,
     delay_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slot: Option<&'a str>,
     decisions: Decisions<'a>,
 }
 
-/// Every decision that was made; alternatives that were not needed are left out.
-struct Decisions<'a> {
-    plan: &'a Plan<'a>,
-    verdict: &'a Verdict,
+/// The verdicts of a list, as JSON.
+pub(super) struct Verdicts {
+    list: Vec<u8>,
 }
 
-impl Serialize for Decisions<'_> {
-    fn serialize<Out: Serializer>(&self, out: Out) -> Result<Out::Ok, Out::Error> {
-        let decisions = self.plan.checks().iter().zip(self.verdict.decisions());
-        out.collect_seq(decisions.filter_map(|(check, made)| Some(Made::of(check, made.as_ref()?))))
+impl Verdicts {
+    pub(super) fn with_capacity(verdicts: usize) -> Self {
+        let mut list = Vec::with_capacity(2 + verdicts * Decided::USUAL_LENGTH);
+        list.push(b'[');
+        Self { list }
     }
-}
 
-#[derive(Serialize)]
-struct Made<'a> {
-    limit_name: &'a str,
-    algorithm: &'static str,
-    allowed: bool,
-    reason: Option<&'static str>,
-    limit: u64,
-    remaining: u64,
-    granted: u64,
-    retry_after_ms: Option<u64>,
-    reset_after_ms: u64,
-    delay_ms: u64,
-}
-
-impl<'a> Made<'a> {
-    fn of(check: &Check<'a>, decision: &Decision) -> Self {
-        Self {
-            limit_name: check.limit().name(),
-            algorithm: check.limit().algorithm(),
-            allowed: decision.is_allowed(),
-            reason: decision.refusal().map(tollgate::Refusal::as_str),
-            limit: decision.limit(),
-            remaining: decision.remaining(),
-            granted: decision.granted(),
-            retry_after_ms: decision.retry_after().map(Span::as_millis_ceil),
-            reset_after_ms: decision.reset_after().as_millis_ceil(),
-            delay_ms: decision.delay().as_millis_ceil(),
+    pub(super) fn add(&mut self, decided: &Decided<'_>) {
+        if self.list.len() > 1 {
+            self.list.push(b',');
         }
+        decided.write(&mut self.list);
+    }
+
+    pub(super) fn finish(mut self) -> Vec<u8> {
+        self.list.push(b']');
+        self.list
     }
 }

@@ -2,20 +2,24 @@
 
 use std::convert::Infallible;
 use std::future::pending;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use hyper_util::server::graceful::GracefulShutdown;
+use hyper_util::server::graceful::{GracefulShutdown, Watcher};
 use tokio::net::TcpStream;
 use tokio::task::{JoinError, JoinSet};
 use tokio::time::timeout;
 use tokio_io_timeout::TimeoutStream;
+use tollgate_rules::TrustedNetworks;
 use tracing::{debug, error};
 
 use super::Drained;
+use super::begun::Begun;
+use super::proxied;
 use crate::http::Http;
 use crate::measured::Measured;
 
@@ -34,10 +38,12 @@ pub(super) struct Connections<S> {
     builder: http1::Builder,
     tasks: JoinSet<()>,
     graceful: GracefulShutdown,
+    /// Where connections have to come from, with a header that says for whom.
+    proxies: Option<Arc<TrustedNetworks>>,
 }
 
 impl<S: Measured> Connections<S> {
-    pub(super) fn new(http: Arc<Http<S>>) -> Self {
+    pub(super) fn new(http: Arc<Http<S>>, proxies: Option<TrustedNetworks>) -> Self {
         let mut builder = http1::Builder::new();
         builder
             .timer(TokioTimer::new())
@@ -46,29 +52,27 @@ impl<S: Measured> Connections<S> {
             .max_buf_size(MAX_BUFFER)
             // Who has sent everything and closed its side still gets its answer.
             .half_close(true);
-        Self { http, builder, tasks: JoinSet::new(), graceful: GracefulShutdown::new() }
+        let (tasks, graceful) = (JoinSet::new(), GracefulShutdown::new());
+        Self { http, builder, tasks, graceful, proxies: proxies.map(Arc::new) }
     }
 
     /// Serves a connection in a task of its own: whatever goes wrong in it ends it alone.
-    pub(super) fn open(&mut self, stream: TcpStream) {
+    pub(super) fn open(&mut self, stream: TcpStream, peer: SocketAddr) {
         // Answers are small and awaited: holding one back to fill a packet only delays it.
         if let Err(error) = stream.set_nodelay(true) {
             debug!(%error, "cannot turn off delayed sending");
         }
-        let http = Arc::clone(&self.http);
+        let (http, builder) = (Arc::clone(&self.http), self.builder.clone());
+        let (watcher, proxies) = (self.graceful.watcher(), self.proxies.clone());
         let connected = http.metrics().connected();
-        let service = service_fn(move |request| {
-            let http = Arc::clone(&http);
-            async move { Ok::<_, Infallible>(http.answer(request).await) }
-        });
-        let mut stream = TimeoutStream::new(stream);
-        stream.set_write_timeout(Some(WRITE_TIMEOUT));
-        let stream = TokioIo::new(Box::pin(stream));
-        let connection = self.builder.serve_connection(stream, service);
-        let connection = self.graceful.watch(connection);
         self.tasks.spawn(async move {
-            if let Err(error) = connection.await {
-                debug!(%error, "connection ended early");
+            let begun = match proxies {
+                None => Ok(Begun::new(stream, peer)),
+                Some(proxies) => proxied::begin(stream, peer, &proxies).await,
+            };
+            match begun {
+                Ok(begun) => serve(begun, http, &builder, watcher).await,
+                Err(error) => debug!(%peer, %error, "connection closed"),
             }
             drop(connected);
         });
@@ -93,6 +97,28 @@ impl<S: Measured> Connections<S> {
         let connections = self.tasks.len();
         self.tasks.shutdown().await;
         if connections == 0 { Drained::All } else { Drained::Cut { connections } }
+    }
+}
+
+/// Answers the requests of one connection.
+async fn serve<S: Measured>(
+    begun: Begun,
+    http: Arc<Http<S>>,
+    builder: &http1::Builder,
+    watcher: Watcher,
+) {
+    let peer = begun.peer();
+    debug!(%peer, "connection opened");
+    let service = service_fn(move |request| {
+        let http = Arc::clone(&http);
+        async move { Ok::<_, Infallible>(http.answer(request).await) }
+    });
+    let mut stream = TimeoutStream::new(begun);
+    stream.set_write_timeout(Some(WRITE_TIMEOUT));
+    let stream = TokioIo::new(Box::pin(stream));
+    let connection = builder.serve_connection(stream, service);
+    if let Err(error) = watcher.watch(connection).await {
+        debug!(%peer, %error, "connection ended early");
     }
 }
 

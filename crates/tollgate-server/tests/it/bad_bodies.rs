@@ -3,9 +3,9 @@
 use super::gate::Gate;
 
 /// A body, and for each of its mistakes the field and words of what is said about it.
-type Bad<'a> = (&'a str, &'a [(&'a str, &'a str)]);
+pub(crate) type Bad<'a> = (&'a str, &'a [(&'a str, &'a str)]);
 
-const NOT_AN_OBJECT: &[Bad<'_>] = &[
+pub(crate) const NOT_AN_OBJECT: &[Bad<'_>] = &[
     ("", &[("body", "it is empty; send an object")]),
     (" \r\n\t", &[("body", "it is empty")]),
     ("null", &[("body", "found null; send an object")]),

@@ -76,3 +76,58 @@ async fn what_is_no_list_or_too_long_is_refused() {
     let reply = client.post(&format!("{PATH}?deny_status=403"), "[]").await;
     assert!(reply.problem().to_string().contains("it is always answered 200"), "{}", reply.text());
 }
+
+/// Everything that rules can say: limits, slots, tiers, shadows, soft limits, lists, missing names.
+const RULES: &str = r#"
+identify:
+  user: { header: x-user-id }
+  api_key: { header: x-api-key, secret: true, if_missing: "401" }
+  tier: { lookup: user, table: { u1: premium }, default: free }
+tiers:
+  free: { api: [3/min, 20/day] }
+  premium: { api: 9/min }
+rules:
+  - { name: api, key: user, limit: { tier: api } }
+  - { name: soft, match: { path: "/soft/**" }, key: user, limit: 1/min, soft: { extra: 2, delay: 50ms } }
+  - { name: shadow, key: user, limit: 1/min, mode: shadow }
+  - { name: keyed, match: { path: /keyed }, key: api_key, limit: 2/min }
+  - { name: all, key: [], limit: 40/min, algorithm: sliding_window }
+block: [{ user: u4 }]
+allow: [{ user: u3 }]
+"#;
+
+#[tokio::test]
+async fn each_check_of_a_list_is_answered_as_if_it_had_come_alone() {
+    let ((together, _), (alone, _)) = (Gate::by(RULES).await, Gate::by(RULES).await);
+    let (mut together, mut alone) = (together.client().await, alone.client().await);
+    let requests: Vec<Value> = (0..200)
+        .map(|number| {
+            let path = ["/", "/soft/a", "/keyed"][number % 3];
+            json!({"attributes": {"path": path}, "headers": {"x-user-id": format!("u{}", number % 5)},
+                   "cost": if number % 7 == 0 { 2 } else { 1 }})
+        })
+        .collect();
+    let reply = together.post("/v1/check/batch", json!(requests).to_string()).await;
+    assert_eq!(reply.status, 200);
+    let verdicts = reply.json();
+    let verdicts = verdicts.as_array().unwrap();
+    assert_eq!(verdicts.len(), requests.len());
+    for (request, verdict) in requests.iter().zip(verdicts) {
+        let single = alone.post("/v1/check", request.to_string()).await;
+        assert_eq!(*verdict, single.json(), "{request}");
+    }
+    for reason in [json!(null), json!("exhausted"), json!("listed"), json!("unidentified")] {
+        assert!(verdicts.iter().any(|verdict| verdict["reason"] == reason), "{reason}");
+    }
+}
+
+#[tokio::test]
+async fn a_list_may_be_longer_than_a_single_request() {
+    let (gate, _) = Gate::by("rules: []").await;
+    let mut client = gate.client().await;
+    let one = json!({"headers": {"user-agent": "x".repeat(900)}});
+    let list = json!(vec![one.clone(); 1_000]).to_string();
+    assert_eq!(client.post("/v1/check/batch", &list).await.status, 200);
+    let longer = format!("{list}{}", " ".repeat(1 << 20));
+    assert_eq!(client.post("/v1/check/batch", longer).await.status, 413);
+}

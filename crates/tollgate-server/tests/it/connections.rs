@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
-use tollgate::{Applied, Check, CheckError, Decision, Limiter, ManualClock, Set, Store};
+use tollgate::{Applied, Check, CheckError, Decision, ManualClock, Set, Store};
 use tollgate_server::{Measured, Server, Size};
 
 use super::client::posted;
-use super::gate::Gate;
+use super::gate::{Gate, without_rules};
 
 const ASK: &str = r#"{"key":"k","quota":"9/min"}"#;
 
@@ -203,7 +203,7 @@ impl Measured for Broken {
 #[tokio::test]
 async fn a_panic_is_answered_and_the_connection_goes_on() {
     let clock = ManualClock::default();
-    let gate = Gate::open_with(Server::new(Limiter::new(Broken(clock.clone()))), clock).await;
+    let gate = Gate::open_with(Server::new(without_rules(Broken(clock.clone()))), clock).await;
     let mut client = gate.client().await;
     for _ in 0..2 {
         let reply = client.throttle(ASK).await;

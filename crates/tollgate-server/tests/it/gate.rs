@@ -1,11 +1,13 @@
 //! A server on a port of its own, with the hands of its clock.
 
 use std::net::SocketAddr;
+use std::sync::Arc;
 
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
-use tollgate::{Limiter, ManualClock, Memory};
+use tollgate::{Limiter, ManualClock, Memory, Store};
+use tollgate_rules::{RuleSet, Tollgate};
 use tollgate_server::{Drained, Measured, Server};
 
 use super::client::Client;
@@ -18,10 +20,35 @@ pub(crate) struct Gate {
     serving: JoinHandle<Drained>,
 }
 
+/// A limiter in memory that goes by rules.
+pub(crate) type Rules = Arc<Tollgate<Memory<ManualClock>>>;
+
+/// A limiter on this store that goes by these rules.
+pub(crate) fn by_rules<S: Store>(store: S, rules: &str) -> Arc<Tollgate<S>> {
+    Arc::new(Tollgate::new(Limiter::new(store), parsed(rules)))
+}
+
+/// A limiter on this store that has no rules.
+pub(crate) fn without_rules<S: Store>(store: S) -> Arc<Tollgate<S>> {
+    by_rules(store, "rules: []")
+}
+
+pub(crate) fn parsed(rules: &str) -> RuleSet {
+    RuleSet::parse(rules).unwrap_or_else(|report| panic!("{report}"))
+}
+
 impl Gate {
     pub(crate) async fn open() -> Self {
         let clock = ManualClock::default();
-        Self::open_with(Server::new(Limiter::new(Memory::with_clock(clock.clone()))), clock).await
+        let limiter = without_rules(Memory::with_clock(clock.clone()));
+        Self::open_with(Server::new(limiter), clock).await
+    }
+
+    /// A server that goes by these rules, and the limiter behind it.
+    pub(crate) async fn by(rules: &str) -> (Self, Rules) {
+        let clock = ManualClock::default();
+        let limiter = by_rules(Memory::with_clock(clock.clone()), rules);
+        (Self::open_with(Server::new(Arc::clone(&limiter)), clock).await, limiter)
     }
 
     pub(crate) async fn open_with<S: Measured>(server: Server<S>, clock: ManualClock) -> Self {

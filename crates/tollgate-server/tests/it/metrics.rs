@@ -2,16 +2,16 @@
 
 use std::fs;
 
-use tollgate::{Limiter, ManualClock, Memory, MemoryOptions};
+use tollgate::{ManualClock, Memory, MemoryOptions};
 use tollgate_server::{Server, Snapshots};
 
-use super::gate::Gate;
+use super::gate::{Gate, without_rules};
 
 #[tokio::test]
 async fn a_scrape_shows_what_was_decided_answered_and_kept() {
     let clock = ManualClock::default();
     let store = MemoryOptions::new().max_bytes(1 << 20).build_with(clock.clone()).unwrap();
-    let gate = Gate::open_with(Server::new(Limiter::new(store)), clock).await;
+    let gate = Gate::open_with(Server::new(without_rules(store)), clock).await;
     let mut client = gate.client().await;
     for _ in 0..3 {
         client.throttle(r#"{"key":"secret-key","quota":"2/min"}"#).await;
@@ -71,8 +71,9 @@ async fn a_scrape_shows_what_was_decided_answered_and_kept() {
 #[tokio::test]
 async fn a_scrape_shows_what_was_told_of_snapshots() {
     let clock = ManualClock::default();
-    let (limiter, snapshots) = (Limiter::new(Memory::with_clock(clock.clone())), Snapshots::new());
-    let server = Server::new(limiter.clone()).snapshots(&snapshots);
+    let gate = without_rules(Memory::with_clock(clock.clone()));
+    let (limiter, snapshots) = (gate.limiter().clone(), Snapshots::new());
+    let server = Server::new(gate).snapshots(&snapshots);
     let gate = Gate::open_with(server, clock).await;
     let mut client = gate.client().await;
     let shown = async |client: &mut super::client::Client| {

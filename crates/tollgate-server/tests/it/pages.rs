@@ -9,8 +9,17 @@ async fn the_front_page_says_what_this_is_and_how_to_try_it() {
     let page = client.get("/").await;
     assert_eq!(page.status, 200);
     assert_eq!(page.header("content-type"), Some("text/plain; charset=utf-8"));
-    for path in ["/v1/throttle", "/healthz", "/metrics", "curl -i http://tollgate/v1/throttle -d "]
-    {
+    for path in [
+        "/v1/check",
+        "/v1/check/batch",
+        "/v1/release",
+        "/v1/report",
+        "/v1/throttle",
+        "/v1/throttle/batch",
+        "/healthz",
+        "/metrics",
+        "curl -i http://tollgate/v1/throttle -d ",
+    ] {
         assert!(page.text().contains(path), "{path}");
     }
     let (_, line) = page.text().split_once("-d '").unwrap();
@@ -63,6 +72,10 @@ async fn the_wrong_method_is_told_the_right_ones() {
         ("GET", "/v1/throttle", "POST"),
         ("PUT", "/v1/throttle", "POST"),
         ("OPTIONS", "/v1/throttle", "POST"),
+        ("GET", "/v1/check", "POST"),
+        ("GET", "/v1/check/batch", "POST"),
+        ("PUT", "/v1/release", "POST"),
+        ("DELETE", "/v1/report", "POST"),
         ("POST", "/healthz", "GET, HEAD"),
         ("DELETE", "/", "GET, HEAD"),
         ("BREW", "/metrics", "GET, HEAD"),

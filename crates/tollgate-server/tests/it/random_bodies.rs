@@ -11,6 +11,13 @@ use tokio::time::timeout;
 use super::client::Client;
 use super::gate::Gate;
 
+const RULES: &str = r#"
+rules:
+  - { name: api, key: [ip, user], limit: 9/min, cost: { "GET /search": 5 } }
+  - { name: slots, match: { path: "/a/**" }, key: user, limit: { concurrent: 2 } }
+  - { name: login, match: { method: POST }, key: user, cooldown: { after: 2, within: 1m, block: 1m } }
+"#;
+
 /// One server and one connection for all cases: an answer that is not whole breaks the next.
 struct Asking {
     runtime: Runtime,
@@ -21,7 +28,7 @@ struct Asking {
 impl Asking {
     fn new() -> Self {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-        let gate = runtime.block_on(Gate::open());
+        let (gate, _) = runtime.block_on(Gate::by(RULES));
         let client = runtime.block_on(gate.client()).into();
         Self { runtime, _gate: gate, client }
     }
@@ -38,6 +45,16 @@ impl Asking {
             429 => prop_assert_eq!(&answer["allowed"], false),
             400 => prop_assert!(!answer["errors"].as_array().unwrap().is_empty()),
             status => prop_assert!(false, "answered with {}", status),
+        }
+        for path in ["/v1/check", "/v1/check/batch", "/v1/report", "/v1/release"] {
+            let answered = async { timeout(patience, client.post(path, body)).await };
+            let reply = self.runtime.block_on(answered).unwrap();
+            let answer: Value = serde_json::from_slice(&reply.body).unwrap();
+            match reply.status {
+                200 | 429 => prop_assert!(answer.is_object() || answer.is_array()),
+                400 => prop_assert!(!answer["errors"].as_array().unwrap().is_empty()),
+                status => prop_assert!(false, "{} answered with {}", path, status),
+            }
         }
         Ok(())
     }
@@ -107,6 +124,34 @@ fn arbitrary_bytes_are_answered() {
 fn arbitrary_json_is_answered() {
     let asking = Asking::new();
     proptest!(cases(256), |(body in any_json())| asking.ask(body.to_string().as_bytes())?);
+}
+
+/// What is known of a call, often of the right type.
+fn any_check() -> impl Strategy<Value = Value> {
+    let entries = || prop::collection::vec((".{0,8}", any_json()), 0..4);
+    let names = prop::sample::select(vec!["user", "ip", "method", "path", "x"]);
+    let attributes = prop::collection::vec((names, any_json()), 0..4);
+    (attributes, entries(), any_json(), 0..5_u8).prop_map(|(attributes, headers, odd, place)| {
+        let attributes: Map<_, _> =
+            attributes.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let headers: Map<_, _> = headers.into_iter().collect();
+        let mut body = json!({"attributes": attributes, "headers": headers, "status": 401});
+        if let Some(field) = ["peer", "cost", "body_size", "failures"].get(usize::from(place)) {
+            body[*field] = odd;
+        }
+        if place % 2 == 0 {
+            body.as_object_mut().unwrap().remove("status");
+        }
+        body
+    })
+}
+
+#[test]
+fn arbitrary_checks_are_answered() {
+    let asking = Asking::new();
+    proptest!(cases(500), |(body in any_check())| {
+        asking.ask(body.to_string().as_bytes())?;
+    });
 }
 
 #[test]

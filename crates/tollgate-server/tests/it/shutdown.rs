@@ -3,11 +3,11 @@
 use std::time::Duration;
 
 use tokio::net::TcpStream;
-use tollgate::{Limiter, ManualClock, Memory};
+use tollgate::{ManualClock, Memory};
 use tollgate_server::{Drained, Server};
 
 use super::client::posted;
-use super::gate::Gate;
+use super::gate::{Gate, without_rules};
 
 const ASK: &str = r#"{"key":"k","quota":"9/min"}"#;
 
@@ -48,7 +48,7 @@ async fn an_idle_server_stops_at_once() {
 #[tokio::test(start_paused = true)]
 async fn a_request_that_takes_too_long_is_cut_and_reported() {
     let (clock, patience) = (ManualClock::default(), Duration::from_secs(1));
-    let limiter = Limiter::new(Memory::with_clock(clock.clone()));
+    let limiter = without_rules(Memory::with_clock(clock.clone()));
     let server = Server::new(limiter).shutdown_timeout(patience);
     let gate = Gate::open_with(server, clock).await;
     let mut client = gate.client().await;

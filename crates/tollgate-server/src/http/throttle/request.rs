@@ -2,13 +2,11 @@
 
 use std::borrow::Cow;
 
-use tollgate::{Cost, Limit, Limiter, Memory, Quota, Slices};
+use tollgate::{Cost, Limit, LimitError, Limiter, Memory, Quota, Slices};
+use tollgate_rules::{Algorithm, closest_word};
 
-use super::field::{Field, Fields};
-use super::found::Found;
-use super::spelling;
-use crate::algorithm::Algorithm;
 use crate::http::problem::Mistake;
+use crate::http::reading::{self, Found, Listed, Reader};
 
 /// What a body asks for.
 #[derive(Debug)]
@@ -19,48 +17,73 @@ pub(super) struct Throttle<'a> {
     pub(super) cost: Cost,
 }
 
-impl<'a> Throttle<'a> {
-    /// Reads a body; the error lists all of its mistakes.
-    pub(super) fn read(body: &'a [u8]) -> Result<Self, Vec<Mistake>> {
-        let mut fields = fields(body).map_err(|detail| vec![Mistake::new("body", detail)])?;
-        let mut reader = Reader { mistakes: fields.mistakes() };
-        let key = reader.key(fields.take(Field::Key));
-        let quota = reader.quota(fields.take(Field::Quota));
-        let algorithm = reader.algorithm(fields.take(Field::Algorithm));
-        let cost = reader.cost(fields.take(Field::Cost));
-        let slices =
-            reader.slices(algorithm, fields.take(Field::Slices), fields.take(Field::Strict));
-        let limit = reader.limit(quota, algorithm, slices);
-        match (key, limit, algorithm, cost) {
-            (Some(key), Some(limit), Some(algorithm), Some(cost)) if reader.mistakes.is_empty() => {
-                Ok(Self { key, limit, algorithm, cost })
-            }
-            _ => Err(reader.mistakes),
+/// A field that a body may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Field {
+    Key,
+    Quota,
+    Algorithm,
+    Cost,
+    Slices,
+    Strict,
+}
+
+impl reading::Field for Field {
+    const ALL: &'static [Self] =
+        &[Self::Key, Self::Quota, Self::Algorithm, Self::Cost, Self::Slices, Self::Strict];
+    const EXAMPLE: &'static str = r#"{"key":"user:42","quota":"100/min"}"#;
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Key => "key",
+            Self::Quota => "quota",
+            Self::Algorithm => "algorithm",
+            Self::Cost => "cost",
+            Self::Slices => "slices",
+            Self::Strict => "strict",
         }
     }
 }
 
-/// The body as an object, or why it is none.
-fn fields(body: &[u8]) -> Result<Fields<'_>, String> {
-    const EXAMPLE: &str = r#"as in {"key":"user:42","quota":"100/min"}"#;
-    let text = str::from_utf8(body).map_err(|error| {
-        format!("it is not UTF-8 from byte {} on; send JSON as UTF-8", error.valid_up_to())
-    })?;
-    let start = text.trim_start();
-    if start.is_empty() {
-        return Err(format!("it is empty; send an object, {EXAMPLE}"));
+impl<'a> Listed<'a> for Throttle<'a> {
+    const EXAMPLE: &'static str = r#"[{"key":"user:42","quota":"100/min"}]"#;
+
+    fn read(body: &'a [u8]) -> Result<Self, Vec<Mistake>> {
+        let mut fields = reading::object(body)?;
+        let mut reader = Reader::of(&fields);
+        let key = reader.key(fields.take(Field::Key));
+        let quota = reader.quota(fields.take(Field::Quota));
+        let algorithm = reader.algorithm(fields.take(Field::Algorithm));
+        let cost = reader.units(Field::Cost, fields.take(Field::Cost), 0).unwrap_or(Cost::ONE);
+        let slices =
+            reader.slices(algorithm, fields.take(Field::Slices), fields.take(Field::Strict));
+        let limit = reader.limit(quota, algorithm, slices);
+        let read = match (key, limit, algorithm) {
+            (Some(key), Some(limit), Some(algorithm)) => Some(Self { key, limit, algorithm, cost }),
+            _ => None,
+        };
+        reader.finish(read)
     }
-    let not_json = |error: serde_json::Error| format!("it is not JSON: {error}");
-    if start.starts_with('{') {
-        return serde_json::from_str(text).map_err(not_json);
-    }
-    let found: Found<'_> = serde_json::from_str(text).map_err(not_json)?;
-    Err(format!("found {found}; send an object, {EXAMPLE}"))
 }
 
-/// Reads fields one after the other; what cannot be used becomes `None` and a mistake.
-struct Reader {
-    mistakes: Vec<Mistake>,
+/// What the limit is called. Counters are filed under it, so one key has a counter for each
+/// algorithm; it is fixed text, so that no request pays for making it.
+const fn limit_name(algorithm: Algorithm) -> &'static str {
+    match algorithm {
+        Algorithm::TokenBucket => "throttle:token_bucket",
+        Algorithm::LeakyBucket => "throttle:leaky_bucket",
+        Algorithm::Queue => "throttle:queue",
+        Algorithm::FixedWindow => "throttle:fixed_window",
+        Algorithm::SlidingWindow => "throttle:sliding_window",
+        Algorithm::SlidingLog => "throttle:sliding_log",
+    }
+}
+
+/// The limit for a quota that came with a request.
+///
+/// Without debt: what is throttled this way is never settled afterwards.
+fn limit(algorithm: Algorithm, quota: Quota, slices: Slices) -> Result<Limit, LimitError> {
+    algorithm.limit(limit_name(algorithm), quota, slices).map(Limit::without_debt)
 }
 
 impl Reader {
@@ -102,7 +125,7 @@ impl Reader {
                     format!("`{name}` has no quota, so it cannot be asked for here")
                 }
                 None => {
-                    let meant = spelling::closest(name, names);
+                    let meant = closest_word(name, names);
                     let meant =
                         meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
                     let shown: String = name.chars().take(60).collect();
@@ -112,19 +135,6 @@ impl Reader {
             found => format!("found {found}"),
         };
         self.refuse(Field::Algorithm, format!("{detail}; use one of {}", names.join(", ")))
-    }
-
-    fn cost(&mut self, found: Option<Found<'_>>) -> Option<Cost> {
-        let found = match found {
-            None => return Some(Cost::ONE),
-            Some(Found::Whole(units)) => match Cost::new(units) {
-                Ok(cost) => return Some(cost),
-                Err(error) => return self.refuse(Field::Cost, error.to_string()),
-            },
-            Some(found) => found,
-        };
-        let detail = format!("found {found}; use a whole number from 0 to {}", Cost::MAX);
-        self.refuse(Field::Cost, detail)
     }
 
     fn slices(
@@ -141,7 +151,7 @@ impl Reader {
                         "it is for sliding_window only, and the algorithm is {}; leave it out",
                         algorithm.as_str()
                     );
-                    self.mistakes.push(field.mistake(detail));
+                    let _: Option<()> = self.refuse(field, detail);
                 }
             }
         }
@@ -170,7 +180,7 @@ impl Reader {
         slices: Option<Slices>,
     ) -> Option<Limit> {
         let (algorithm, quota, slices) = (algorithm?, quota?, slices?);
-        let error = match algorithm.limit(quota, slices) {
+        let error = match limit(algorithm, quota, slices) {
             Ok(limit) => return Some(limit),
             // Without the name of the limit, which is ours and not the caller's.
             Err(error) => error.reason().to_string(),
@@ -180,12 +190,21 @@ impl Reader {
             Slices::Weighted(_) => Slices::Weighted(1),
             Slices::Strict(_) => Slices::Strict(1),
         };
-        let quota_is_right = algorithm.limit(quota, undivided).is_ok();
+        let quota_is_right = limit(algorithm, quota, undivided).is_ok();
         self.refuse(if quota_is_right { Field::Slices } else { Field::Quota }, error)
     }
+}
 
-    fn refuse<T>(&mut self, field: Field, detail: String) -> Option<T> {
-        self.mistakes.push(field.mistake(detail));
-        None
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_algorithm_has_counters_of_its_own() {
+        for algorithm in Algorithm::ALL {
+            let limit = limit(algorithm, "10/min".parse().unwrap(), Slices::Weighted(1)).unwrap();
+            assert_eq!(limit.algorithm(), algorithm.as_str());
+            assert_eq!(limit.name(), format!("throttle:{}", algorithm.as_str()));
+        }
     }
 }

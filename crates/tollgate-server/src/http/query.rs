@@ -1,4 +1,4 @@
-//! What the query of a throttle request may say: the status to be refused with.
+//! What the query of a request may say: the status to be refused with.
 
 use hyper::StatusCode;
 
@@ -28,6 +28,17 @@ pub(super) fn deny_status(query: Option<&str>) -> Result<Option<StatusCode>, Mis
         }
     }
     Ok(found)
+}
+
+/// Nothing: for what is always answered 200.
+pub(super) fn nothing(query: Option<&str>) -> Result<(), Mistake> {
+    match query {
+        None | Some("") => Ok(()),
+        Some(_) => Err(Mistake::new(
+            "query",
+            "it is always answered 200; leave out what is behind the `?`",
+        )),
+    }
 }
 
 fn status(value: &str) -> Option<StatusCode> {

@@ -6,11 +6,13 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{
+    Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
+};
 
-/// A JSON value. Lists and objects are read past: no field is one.
+/// A JSON value. Lists and objects have in them what was looked for; deeper ones are read past.
 #[derive(Debug, PartialEq)]
-pub(super) enum Found<'a> {
+pub(in crate::http) enum Found<'a> {
     Null,
     Bool(bool),
     Whole(u64),
@@ -18,8 +20,8 @@ pub(super) enum Found<'a> {
     /// A number with a fraction or an exponent, or beyond 64 bits.
     Number(f64),
     Text(Cow<'a, str>),
-    List,
-    Object,
+    List(Vec<Found<'a>>),
+    Object(Vec<(Cow<'a, str>, Found<'a>)>),
 }
 
 /// As it reads behind "found".
@@ -32,21 +34,42 @@ impl fmt::Display for Found<'_> {
             Self::Negative(number) => write!(f, "the number {number}"),
             Self::Number(number) => write!(f, "the number {number:?}"),
             Self::Text(_) => f.write_str("a string"),
-            Self::List => f.write_str("a list"),
-            Self::Object => f.write_str("an object"),
+            Self::List(_) => f.write_str("a list"),
+            Self::Object(_) => f.write_str("an object"),
         }
     }
 }
 
 impl<'de> Deserialize<'de> for Found<'de> {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_any(Reader)
+        Looking::PAST.deserialize(from)
     }
 }
 
-struct Reader;
+/// How deep lists and objects are looked into.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Looking {
+    pub(super) depth: u8,
+}
 
-impl<'de> Visitor<'de> for Reader {
+impl Looking {
+    /// Not at all: that there is one is enough.
+    pub(super) const PAST: Self = Self { depth: 0 };
+
+    fn deeper(self) -> Option<Self> {
+        self.depth.checked_sub(1).map(|depth| Self { depth })
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Looking {
+    type Value = Found<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Found<'de>, D::Error> {
+        from.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Looking {
     type Value = Found<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -83,12 +106,32 @@ impl<'de> Visitor<'de> for Reader {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Found<'de>, A::Error> {
-        while list.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Found::List)
+        let mut items = Vec::new();
+        match self.deeper() {
+            Some(looking) => {
+                while let Some(item) = list.next_element_seed(looking)? {
+                    items.push(item);
+                }
+            }
+            None => while list.next_element::<IgnoredAny>()?.is_some() {},
+        }
+        Ok(Found::List(items))
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Found<'de>, A::Error> {
-        while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {}
-        Ok(Found::Object)
+        let mut entries = Vec::new();
+        match self.deeper() {
+            Some(looking) => {
+                while let Some(name) = object.next_key_seed(Self::PAST)? {
+                    let value = object.next_value_seed(looking)?;
+                    // In JSON every name is a text.
+                    if let Found::Text(name) = name {
+                        entries.push((name, value));
+                    }
+                }
+            }
+            None => while object.next_entry::<IgnoredAny, IgnoredAny>()?.is_some() {},
+        }
+        Ok(Found::Object(entries))
     }
 }

@@ -1,0 +1,75 @@
+//! What was typed after `tollgate serve`.
+
+use std::path::PathBuf;
+
+use clap::value_parser;
+use tollgate_rules::Listen;
+
+use crate::bytes::MemoryMax;
+use crate::logging::Filter;
+use crate::period::Every;
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ServeArgs {
+    /// The rule file, or a folder of them; a few built-in rules if left out
+    #[arg(long, value_name = "FILE", env = "TOLLGATE_CONFIG")]
+    pub(crate) config: Option<PathBuf>,
+
+    /// Where to listen for HTTP: an address with a port, or `off`; what the rule file says, or
+    /// 127.0.0.1:7070, if left out
+    #[arg(long, value_name = "ADDRESS", env = "TOLLGATE_HTTP", value_parser = listen)]
+    pub(crate) http: Option<Listen>,
+
+    /// What to log: a level, or target=level, or several of these with commas between
+    #[arg(long, value_name = "FILTER", env = "TOLLGATE_LOG", default_value = "info")]
+    pub(crate) log: Filter,
+
+    /// How many seconds requests in flight may take when told to stop
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 10,
+        value_parser = value_parser!(u64).range(0..=86_400)
+    )]
+    pub(crate) shutdown_timeout: u64,
+
+    /// The most memory to take for counters, as in 256MiB; what the rule file says, or a quarter of
+    /// the machine's, if left out
+    #[arg(long, value_name = "BYTES", env = "TOLLGATE_MEMORY_MAX")]
+    pub(crate) memory_max: Option<MemoryMax>,
+
+    /// A file that keeps the counters over a restart; what the rule file says, or none, if left out
+    #[arg(long, value_name = "FILE", env = "TOLLGATE_SNAPSHOT")]
+    pub(crate) snapshot: Option<PathBuf>,
+
+    /// How often to write it: what a crash loses at most; what the rule file says, or 60s, if left
+    /// out
+    #[arg(long, value_name = "TIME", env = "TOLLGATE_SNAPSHOT_EVERY")]
+    pub(crate) snapshot_every: Option<Every>,
+}
+
+/// Where to listen, or not to.
+fn listen(text: &str) -> Result<Listen, &'static str> {
+    if text == "off" {
+        return Ok(Listen::Off);
+    }
+    text.parse().map(Listen::At).map_err(|_| {
+        "it is not an address with a port; \
+         use one as in 127.0.0.1:7070, [::1]:7070 or 0.0.0.0:7070, or `off`"
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_needs_a_port() {
+        assert_eq!(listen("off"), Ok(Listen::Off));
+        assert_eq!(listen("[::1]:7070"), Ok(Listen::At("[::1]:7070".parse().unwrap())));
+        for wrong in ["", "7070", ":7070", "127.0.0.1", "localhost:7070", "127.0.0.1:70700", "OFF"]
+        {
+            assert!(listen(wrong).is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! `tollgate explain`: which rules apply to a request, why, and what it owes them.
+
+use std::collections::HashSet;
+use std::io::{self, IsTerminal};
+use std::process::ExitCode;
+
+use anyhow::anyhow;
+use tollgate::{Clock, SystemClock};
+use tollgate_rules::{Directory, Request, RuleFile};
+
+use crate::args::ExplainArgs;
+use crate::failure::Failure;
+use crate::output;
+
+pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
+    let mut names = HashSet::new();
+    if let Some(twice) = args.attributes.iter().find(|attribute| !names.insert(&attribute.name)) {
+        return Err(Failure::usage(anyhow!(
+            "the attribute `{}` is given twice\nhint: give each attribute once",
+            twice.name.escape_debug()
+        )));
+    }
+    let file = RuleFile::load(&args.file)?;
+    let Some(rules) = &file.rules else {
+        output::complain(&file.report.render(args.colour.on(io::stderr().is_terminal())));
+        return Ok(ExitCode::FAILURE);
+    };
+
+    let headers: Vec<_> = args.headers.iter().map(|line| (&line.name, &line.value)).collect();
+    let attributes: Vec<_> =
+        args.attributes.iter().map(|attribute| (&attribute.name, attribute.value())).collect();
+    let mut request = Request::new().headers(&headers).attributes(&attributes);
+    if let Some(method) = &args.method {
+        request = request.method(method);
+    }
+    if let Some(path) = &args.path {
+        request = request.target(path);
+    }
+    if let Some(host) = &args.host {
+        request = request.host(host);
+    }
+    if let Some(ip) = args.ip {
+        request = request.peer(ip);
+    }
+    if let Some(bytes) = args.body_size {
+        request = request.body_size(bytes);
+    }
+    if let Some(units) = args.cost {
+        request = request.cost(units);
+    }
+    let now = args.at.unwrap_or_else(|| SystemClock::new().now());
+    let directory = Directory::new();
+    output::print(&rules.explain(&directory, &request, now).to_string())?;
+    Ok(ExitCode::SUCCESS)
+}

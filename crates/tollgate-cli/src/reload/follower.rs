@@ -1,0 +1,151 @@
+//! What is done when a rule file has changed.
+
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tollgate::Memory;
+use tollgate_rules::{Report, RuleSet, Settings, Severity, Tollgate, Unreadable};
+use tollgate_server::Reloads;
+use tracing::{debug, error, info, warn};
+
+use super::look::Look;
+use super::reading::Reading;
+use super::watch::{Next, Watch};
+use crate::counted::counted;
+
+/// Keeps the rules in force as they are in their file.
+#[derive(Debug)]
+pub(crate) struct Follower {
+    gate: Arc<Tollgate<Memory>>,
+    path: PathBuf,
+    /// All that belongs to the file.
+    watched: Vec<PathBuf>,
+    watch: Watch<Look>,
+    /// What the program goes by until it ends …
+    started_with: Settings,
+    /// … and what the file says now.
+    settings: Settings,
+    reloads: Reloads,
+    /// What was last said about a file that cannot be used.
+    refusal: Option<String>,
+}
+
+impl Follower {
+    /// Follows the file that the rules of `gate` were read from.
+    pub(crate) fn new(
+        gate: Arc<Tollgate<Memory>>,
+        path: PathBuf,
+        reading: &Reading,
+        reloads: Reloads,
+    ) -> Self {
+        let settings = reading.file.as_ref().map(|file| file.settings.clone()).unwrap_or_default();
+        Self {
+            gate,
+            path,
+            watched: reading.watched.clone(),
+            watch: Watch::new(reading.look.clone()),
+            started_with: settings.clone(),
+            settings,
+            reloads,
+            refusal: None,
+        }
+    }
+
+    /// Looks at the files, and reads them if they have changed and stand still.
+    pub(super) fn look(&mut self) {
+        if self.watch.next(Look::at(&self.watched)) == Next::Read {
+            self.read();
+        }
+    }
+
+    /// Reads the files, whatever they look like, and says what became of it.
+    pub(super) fn reload(&mut self) {
+        self.refusal = None;
+        self.read();
+    }
+
+    fn read(&mut self) {
+        let Reading { file, watched, look } = Reading::again(&self.path, &self.watched);
+        self.watched = watched;
+        self.watch.has_read(look);
+        match file {
+            Err(unreadable) => self.refuse(&Refused::Unreadable(&unreadable)),
+            Ok(file) => match file.rules {
+                None => self.refuse(&Refused::Mistaken(&file.report)),
+                Some(rules) => self.replace(rules, file.settings, &file.report),
+            },
+        }
+    }
+
+    fn replace(&mut self, rules: RuleSet, settings: Settings, report: &Report) {
+        let count = rules.rules().len();
+        self.gate.replace(rules);
+        self.reloads.loaded(count);
+        self.refusal = None;
+        info!("rules reloaded: {} from {}", counted(count, "rule"), self.path.display());
+        log(report);
+        if settings != self.settings && settings != self.started_with {
+            for changed in self.changed(&settings) {
+                let path = self.path.display();
+                warn!("`{changed}` has changed in {path}; it takes effect at the next start");
+            }
+        }
+        self.settings = settings;
+    }
+
+    /// What is other than what the program was started with.
+    fn changed(&self, settings: &Settings) -> impl Iterator<Item = &'static str> {
+        let before = &self.started_with;
+        let listen =
+            settings.http != before.http || settings.proxy_protocol != before.proxy_protocol;
+        let changed = [("store", settings.memory != before.memory), ("listen", listen)];
+        changed.into_iter().filter(|(_, changed)| *changed).map(|(name, _)| name)
+    }
+
+    fn refuse(&mut self, refused: &Refused<'_>) {
+        self.reloads.refused();
+        let kept = self.gate.rules().rules().len();
+        let stay = if kept == 1 { "stays" } else { "stay" };
+        let (why, said) = match refused {
+            Refused::Unreadable(unreadable) => {
+                let (path, reason) = (unreadable.path().display(), unreadable.reason());
+                let why = format!("cannot read {path}: {reason}");
+                (why.clone(), why)
+            }
+            Refused::Mistaken(report) => {
+                let errors = counted(report.errors(), "error");
+                (format!("{errors} in {}", self.path.display()), report.render(false))
+            }
+        };
+        let kept = counted(kept, "rule");
+        let summary = format!("rules not reloaded: {why}; the {kept} from before {stay} in force");
+        if self.refusal.as_ref() == Some(&said) {
+            debug!("{summary}");
+            return;
+        }
+        self.refusal = Some(said);
+        error!("{summary}");
+        if let Refused::Mistaken(report) = refused {
+            log(report);
+        }
+    }
+}
+
+/// Why the rules stay as they are.
+enum Refused<'r> {
+    Unreadable(&'r Unreadable),
+    Mistaken(&'r Report),
+}
+
+/// Each finding with the lines it is about.
+fn log(report: &Report) {
+    for (severity, finding) in report.rendered(false) {
+        match severity {
+            Severity::Error => error!("{finding}"),
+            Severity::Warning => warn!("{finding}"),
+        }
+    }
+}

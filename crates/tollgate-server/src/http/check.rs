@@ -1,0 +1,44 @@
+//! `POST /v1/check`: the request says what is known of a call; the rules decide.
+
+pub(super) mod batch;
+mod call;
+mod request;
+
+use hyper::Request;
+use hyper::body::Incoming;
+use tollgate::Store;
+use tollgate_rules::{Answered, Tollgate};
+use tracing::debug;
+
+pub(super) use self::call::{Call, CallFields};
+use self::request::CheckBody;
+use super::problem::Problem;
+use super::reading::{self, Listed};
+use super::verdict::Decided;
+use super::{Answer, body, query};
+use crate::metrics::Metrics;
+
+/// Request, plan, store, verdict, response.
+pub(super) async fn answer<S: Store>(
+    gate: &Tollgate<S>,
+    metrics: &Metrics,
+    request: Request<Incoming>,
+) -> Result<Answer, Problem> {
+    let deny_status = query::deny_status(request.uri().query());
+    let body = body::read(request, body::LONGEST).await?;
+    let (deny_status, check) = reading::both(deny_status, CheckBody::read(&body))?;
+    let request = check.request();
+    let answered =
+        gate.decide(&request, |answered| decided(metrics, answered).into_answer(deny_status));
+    answered.await.map_err(Problem::undecided)
+}
+
+/// Counts what became of a request, and what is said about it.
+fn decided<'a>(metrics: &Metrics, answered: &'a Answered<'a>) -> Decided<'a> {
+    metrics.answered_by_rules(answered);
+    let decided = Decided::answered(answered);
+    if let Some(reason) = decided.reason() {
+        debug!(rule = decided.rule(), reason, "refused");
+    }
+    decided
+}

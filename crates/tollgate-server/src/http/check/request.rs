@@ -1,0 +1,87 @@
+//! What a body asks the rules, or everything that is wrong with it.
+
+use tollgate_rules::Request;
+
+use super::call::{Call, CallFields};
+use crate::http::problem::Mistake;
+use crate::http::reading::{self, Found, Listed, Reader};
+
+/// What a body asks.
+#[derive(Debug)]
+pub(super) struct CheckBody<'a> {
+    call: Call<'a>,
+    cost: Option<u64>,
+    body_size: Option<u64>,
+}
+
+/// A field that a body may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Field {
+    Attributes,
+    Headers,
+    Peer,
+    Cost,
+    BodySize,
+}
+
+impl reading::Field for Field {
+    const ALL: &'static [Self] =
+        &[Self::Attributes, Self::Headers, Self::Peer, Self::Cost, Self::BodySize];
+    const EXAMPLE: &'static str =
+        r#"{"attributes":{"user":"42","method":"POST","path":"/checkout"}}"#;
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Attributes => "attributes",
+            Self::Headers => "headers",
+            Self::Peer => "peer",
+            Self::Cost => "cost",
+            Self::BodySize => "body_size",
+        }
+    }
+
+    fn depth(self) -> u8 {
+        Self::depth_of(self)
+    }
+}
+
+impl CallFields for Field {
+    const ATTRIBUTES: Self = Self::Attributes;
+    const HEADERS: Self = Self::Headers;
+    const PEER: Self = Self::Peer;
+}
+
+impl<'a> Listed<'a> for CheckBody<'a> {
+    const EXAMPLE: &'static str = r#"[{"attributes":{"user":"42","path":"/checkout"}}]"#;
+
+    fn read(body: &'a [u8]) -> Result<Self, Vec<Mistake>> {
+        let mut fields = reading::object(body)?;
+        let mut reader = Reader::of(&fields);
+        let call = Call::read(&mut reader, &mut fields);
+        let cost = reader.units(Field::Cost, fields.take(Field::Cost), 0);
+        let cost = cost.map(tollgate::Cost::units);
+        let body_size = match fields.take(Field::BodySize) {
+            None => None,
+            Some(Found::Whole(bytes)) => Some(bytes),
+            Some(found) => {
+                let detail = format!("found {found}; use a whole number of bytes");
+                reader.refuse(Field::BodySize, detail)
+            }
+        };
+        reader.finish(Some(Self { call, cost, body_size }))
+    }
+}
+
+impl CheckBody<'_> {
+    /// The request that it is about.
+    pub(super) fn request(&self) -> Request<'_> {
+        let mut request = self.call.request();
+        if let Some(cost) = self.cost {
+            request = request.cost(cost);
+        }
+        if let Some(bytes) = self.body_size {
+            request = request.body_size(bytes);
+        }
+        request
+    }
+}

@@ -1,0 +1,77 @@
+//! `POST /v1/report`: a request has failed, which rules with a cooldown want to know.
+
+mod request;
+
+use hyper::Request;
+use hyper::body::Incoming;
+use serde::Serialize;
+use tollgate::{Ask, Decision, Span, Store};
+use tollgate_rules::{Answered, Mode, Outcome, Tollgate};
+
+use self::request::ReportBody;
+use super::problem::Problem;
+use super::reading;
+use super::verdict::Made;
+use super::{Answer, body, json, query};
+
+/// What came of a report.
+#[derive(Serialize)]
+struct Body<'a> {
+    /// How many rules have counted it.
+    counted: usize,
+    /// Whether the caller is refused now …
+    blocked: bool,
+    /// … and for how long.
+    retry_after_ms: Option<u64>,
+    decisions: Vec<Made<'a>>,
+}
+
+/// Charges the cooldowns of the rules that apply.
+pub(super) async fn answer<S: Store>(
+    gate: &Tollgate<S>,
+    request: Request<Incoming>,
+) -> Result<Answer, Problem> {
+    let nothing = query::nothing(request.uri().query());
+    let body = body::read(request, body::LONGEST).await?;
+    let ((), report) = reading::both(nothing, ReportBody::read(&body))?;
+    let Some(purpose) = report.purpose() else {
+        return Ok(written(&Body::NOTHING));
+    };
+    let request = report.request();
+    let reported = gate.decide_for(purpose, &request, |answered| written(&Body::of(answered)));
+    reported.await.map_err(Problem::undecided)
+}
+
+fn written(body: &Body<'_>) -> Answer {
+    // Writing text and numbers to memory does not fail.
+    json(serde_json::to_vec(body).unwrap_or_default())
+}
+
+impl<'a> Body<'a> {
+    const NOTHING: Self =
+        Self { counted: 0, blocked: false, retry_after_ms: None, decisions: Vec::new() };
+
+    fn of(answered: &'a Answered<'a>) -> Self {
+        let planned = answered.planned;
+        let Some(verdict) = answered.verdict else {
+            return Self { blocked: planned.outcome() == Outcome::Blocked, ..Self::NOTHING };
+        };
+        let (mut body, mut retry_after) = (Self::NOTHING, None::<Span>);
+        let decisions = planned.plan().checks().iter().zip(verdict.decisions()).enumerate();
+        for (index, (check, made)) in decisions {
+            let Some(made) = made else { continue };
+            if matches!(check.asks(), Ask::Charge(_)) {
+                body.counted += usize::from(made.granted() > 0);
+                continue;
+            }
+            // Behind each charge stands what it came to.
+            let rule = planned.rule(index);
+            if rule.is_some_and(|rule| rule.mode() == Mode::Enforce) {
+                body.blocked |= !made.is_allowed();
+                retry_after = retry_after.max(Decision::retry_after(made));
+            }
+            body.decisions.push(Made::of(rule, check, made, true));
+        }
+        Self { retry_after_ms: retry_after.map(Span::as_millis_ceil), ..body }
+    }
+}

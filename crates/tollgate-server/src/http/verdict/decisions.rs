@@ -1,0 +1,98 @@
+//! Every limit's answer, as JSON.
+
+use serde::{Serialize, Serializer};
+use tollgate::{Ask, Check, Decision, Plan, Span, Verdict};
+use tollgate_rules::{Mode, Planned, Rule};
+
+/// Every decision that was made; alternatives that were not needed are left out.
+#[derive(Clone, Copy)]
+pub(in crate::http) struct Decisions<'a> {
+    pub(super) plan: Option<&'a Plan<'a>>,
+    pub(super) verdict: Option<&'a Verdict>,
+    /// Whose limits they are, where they are rules'.
+    pub(super) planned: Option<&'a Planned<'a>>,
+}
+
+impl<'a> Decisions<'a> {
+    pub(super) const NONE: Self = Self { plan: None, verdict: None, planned: None };
+
+    fn each(&self) -> impl Iterator<Item = Made<'a>> {
+        let checks = self.plan.map_or(&[][..], Plan::checks);
+        let made = self.verdict.map_or(&[][..], Verdict::decisions);
+        let (planned, admitted) = (self.planned, self.verdict.is_some_and(Verdict::is_allowed));
+        let mut before_refused = false;
+        checks.iter().zip(made).enumerate().filter_map(move |(index, (check, made))| {
+            let made = made.as_ref()?;
+            let rule = planned.and_then(|planned| planned.rule(index));
+            // An alternative that is met although the limit before it refuses.
+            let soft = check.is_alternative() && before_refused && admitted && made.is_allowed();
+            before_refused = !made.is_allowed();
+            asks(check).then(|| Made { soft, ..Made::of(rule, check, made, admitted) })
+        })
+    }
+}
+
+/// Whether a check asks for anything: one that only tells of a change of tier does not.
+fn asks(check: &Check<'_>) -> bool {
+    !matches!(check.asks(), Ask::Rescale { .. })
+}
+
+impl Serialize for Decisions<'_> {
+    fn serialize<Out: Serializer>(&self, out: Out) -> Result<Out::Ok, Out::Error> {
+        out.collect_seq(self.each())
+    }
+}
+
+/// One limit's answer.
+#[derive(Serialize)]
+pub(in crate::http) struct Made<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    rule: Option<&'a str>,
+    limit_name: &'a str,
+    algorithm: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mode: Option<&'static str>,
+    allowed: bool,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    soft: bool,
+    reason: Option<&'static str>,
+    limit: u64,
+    remaining: u64,
+    granted: u64,
+    retry_after_ms: Option<u64>,
+    reset_after_ms: u64,
+    delay_ms: u64,
+}
+
+impl<'a> Made<'a> {
+    pub(in crate::http) fn of(
+        rule: Option<&'a Rule>,
+        check: &Check<'a>,
+        decision: &Decision,
+        admitted: bool,
+    ) -> Self {
+        let delay = if admitted && decision.is_allowed() {
+            decision.delay() + check.delay_if_admitted()
+        } else {
+            Span::ZERO
+        };
+        Self {
+            rule: rule.map(Rule::name),
+            limit_name: check.limit().name(),
+            algorithm: check.limit().algorithm(),
+            mode: rule.map(|rule| match rule.mode() {
+                Mode::Enforce => "enforce",
+                Mode::Shadow => "shadow",
+            }),
+            allowed: decision.is_allowed(),
+            soft: false,
+            reason: decision.refusal().map(tollgate::Refusal::as_str),
+            limit: decision.limit(),
+            remaining: decision.remaining(),
+            granted: decision.granted(),
+            retry_after_ms: decision.retry_after().map(Span::as_millis_ceil),
+            reset_after_ms: decision.reset_after().as_millis_ceil(),
+            delay_ms: delay.as_millis_ceil(),
+        }
+    }
+}

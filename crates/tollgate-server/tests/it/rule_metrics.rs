@@ -1,0 +1,185 @@
+//! What a scrape shows of rules and of readings of their file.
+
+use std::sync::Arc;
+
+use serde_json::json;
+use tollgate::{ManualClock, Memory};
+use tollgate_server::{Reloads, Server};
+
+use super::client::Client;
+use super::gate::{Gate, by_rules, parsed};
+
+const RULES: &str = r#"
+identify:
+  user: { header: x-user-id }
+  api_key: { header: x-api-key, secret: true, if_missing: "401" }
+rules:
+  - { name: tight, match: { path: /a }, key: user, limit: 2/min, soft: { extra: 1, delay: 1s } }
+  - { name: wide, match: { path: /a }, key: user, limit: 100/min }
+  - { name: tried-out, match: { path: /a }, key: user, limit: 1/min, mode: shadow }
+  - { name: keyed, match: { path: /keyed }, key: api_key, limit: 9/min }
+  - { name: login, match: { path: /login }, key: user, cooldown: { after: 1, within: 1m, block: 1m } }
+allow: [{ user: operator }]
+block: [{ user: eve }]
+"#;
+
+async fn scraped(client: &mut Client) -> String {
+    client.get("/metrics").await.text().to_owned()
+}
+
+fn shows(scrape: &str, series: &str, value: u64) {
+    let line = format!("tollgate_{series} {value}");
+    assert!(scrape.lines().any(|other| other == line), "{line}\n{scrape}");
+}
+
+fn decided(rule: &str, outcome: &str) -> String {
+    format!("decisions_total{{rule=\"{rule}\",outcome=\"{outcome}\"}}")
+}
+
+#[tokio::test]
+async fn decisions_are_counted_by_rule_and_outcome() {
+    let (gate, _) = Gate::by(RULES).await;
+    let mut client = gate.client().await;
+    shows(&scraped(&mut client).await, &decided("tight", "refused"), 0);
+    let ask = |user: &str, path: &str| {
+        json!({"attributes": {"path": path}, "headers": {"x-user-id": user}}).to_string()
+    };
+    for (body, times) in [
+        (ask("ada", "/a"), 5),
+        (ask("ada", "/nowhere"), 2),
+        (ask("ada", "/keyed"), 3),
+        (ask("operator", "/a"), 4),
+        (ask("eve", "/a"), 6),
+        (ask("ada", "/login"), 1),
+    ] {
+        for _ in 0..times {
+            client.post("/v1/check", &body).await;
+        }
+    }
+    let list = format!("[{},{}]", ask("bob", "/a"), ask("bob", "/nowhere"));
+    client.post("/v1/check/batch", list).await;
+    let failed = r#"{"attributes":{"path":"/login","user":"ada"},"failed":true}"#;
+    client.post("/v1/report", failed).await;
+    client.post("/v1/check", ask("ada", "/login")).await;
+
+    let scrape = scraped(&mut client).await;
+    for (series, value) in [
+        (decided("tight", "allowed"), 3),
+        (decided("tight", "delayed"), 1),
+        (decided("tight", "refused"), 2),
+        (decided("tight", "shadowed"), 0),
+        // It had nothing against those that another rule refused.
+        (decided("wide", "allowed"), 6),
+        (decided("wide", "refused"), 0),
+        (decided("tried-out", "allowed"), 2),
+        (decided("tried-out", "shadowed"), 4),
+        (decided("tried-out", "refused"), 0),
+        (decided("keyed", "allowed"), 0),
+        (decided("login", "allowed"), 1),
+        (decided("login", "refused"), 1),
+        ("unmatched_total".to_owned(), 3),
+        ("unidentified_total".to_owned(), 3),
+        ("listed_total{list=\"allow\"}".to_owned(), 4),
+        ("listed_total{list=\"block\"}".to_owned(), 6),
+        ("http_requests_total{path=\"/v1/check\",status=\"2xx\"}".to_owned(), 10),
+        ("http_requests_total{path=\"/v1/check\",status=\"4xx\"}".to_owned(), 12),
+        ("http_requests_total{path=\"/v1/check/batch\",status=\"2xx\"}".to_owned(), 1),
+        ("http_requests_total{path=\"/v1/report\",status=\"2xx\"}".to_owned(), 1),
+    ] {
+        shows(&scrape, &series, value);
+    }
+    assert!(!scrape.contains("ada") && !scrape.contains("eve"));
+}
+
+#[tokio::test]
+async fn ten_thousand_callers_make_no_series() {
+    let (gate, _) = Gate::by(RULES).await;
+    let mut client = gate.client().await;
+    let before = scraped(&mut client).await.lines().count();
+    for thousand in 0..10 {
+        let calls: Vec<_> = (0..1_000)
+            .map(|n| {
+                let user = format!("caller-{thousand}-{n}");
+                json!({"attributes": {"path": "/a", "anything": user}, "headers": {"x-user-id": user}})
+            })
+            .collect();
+        let reply = client.post("/v1/check/batch", json!(calls).to_string()).await;
+        assert_eq!(reply.status, 200);
+    }
+    let scrape = scraped(&mut client).await;
+    assert_eq!(scrape.lines().count(), before);
+    shows(&scrape, &decided("wide", "allowed"), 10_000);
+    assert!(!scrape.contains("caller-"));
+}
+
+#[tokio::test]
+async fn a_rule_keeps_its_counts_over_a_reload() {
+    let (gate, limiter) = Gate::by("rules: [{ name: a, key: [], limit: 5/min }]").await;
+    let mut client = gate.client().await;
+    for _ in 0..2 {
+        client.post("/v1/check", "{}").await;
+    }
+    limiter.replace(parsed(
+        "rules: [{ name: b, key: [], limit: 9/min }, { name: a, key: [], limit: 7/min }]",
+    ));
+    for _ in 0..3 {
+        client.post("/v1/check", "{}").await;
+    }
+    let scrape = scraped(&mut client).await;
+    shows(&scrape, &decided("a", "allowed"), 5);
+    shows(&scrape, &decided("b", "allowed"), 3);
+    limiter.replace(parsed("rules: []"));
+    client.post("/v1/check", "{}").await;
+    let scrape = scraped(&mut client).await;
+    shows(&scrape, &decided("a", "allowed"), 5);
+    shows(&scrape, "unmatched_total", 1);
+}
+
+#[tokio::test]
+async fn readings_of_the_file_are_shown() {
+    let clock = ManualClock::default();
+    let limiter = by_rules(
+        Memory::with_clock(clock.clone()),
+        "rules: [{ name: a, key: [], limit: 5/min }, { name: b, key: [], limit: 9/min }]",
+    );
+    let reloads = Reloads::new();
+    let server = Server::new(Arc::clone(&limiter)).reloads(&reloads);
+    let gate = Gate::open_with(server, clock).await;
+    let mut client = gate.client().await;
+    let told = async |client: &mut Client, rules, loaded, refused, stale| {
+        let scrape = scraped(client).await;
+        shows(&scrape, "rules", rules);
+        shows(&scrape, "rules_reloads_total{outcome=\"loaded\"}", loaded);
+        shows(&scrape, "rules_reloads_total{outcome=\"refused\"}", refused);
+        shows(&scrape, "rules_stale", stale);
+        let at = "tollgate_rules_loaded_timestamp_seconds ";
+        let at = scrape.lines().find_map(|line| line.strip_prefix(at)).unwrap();
+        assert!(at.parse::<u64>().unwrap() > 1_600_000_000, "{at}");
+    };
+    told(&mut client, 2, 0, 0, 0).await;
+    reloads.refused();
+    told(&mut client, 2, 0, 1, 1).await;
+    reloads.clone().loaded(3);
+    told(&mut client, 3, 1, 1, 0).await;
+}
+
+/// Whichever of its limits refuses, first or last, it is the rule that refuses.
+#[tokio::test]
+async fn a_rule_of_several_limits_refuses_if_one_of_them_does() {
+    let (gate, _) = Gate::by(
+        "rules: [{ name: short, match: { path: /s }, key: [], limit: [2/min, 100/day] }, \
+                 { name: long, match: { path: /l }, key: [], limit: [100/min, 2/day] }]",
+    )
+    .await;
+    let mut client = gate.client().await;
+    for path in ["/s", "/l"] {
+        for _ in 0..3 {
+            client.post("/v1/check", json!({"attributes": {"path": path}}).to_string()).await;
+        }
+    }
+    let scrape = scraped(&mut client).await;
+    for rule in ["short", "long"] {
+        shows(&scrape, &decided(rule, "allowed"), 2);
+        shows(&scrape, &decided(rule, "refused"), 1);
+    }
+}
