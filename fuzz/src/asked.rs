@@ -85,8 +85,8 @@ impl Asked {
             subject,
             ask: Ask::peek(),
             remembered,
-            observed: flags % 8 == 1,
-            alternative: flags % 8 == 2,
+            observed: matches!(flags % 8, 1 | 3),
+            alternative: matches!(flags % 8, 2 | 3),
             without_period: flags & 63 == 63,
         }
     }

@@ -2,13 +2,14 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 use tollgate::{Limiter, ManualClock, Memory};
+use tollgate_rules::{RuleSet, Tollgate};
 
 /// A server that hangs is a finding, not something to wait for.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -40,13 +41,15 @@ impl Server {
     pub fn start() -> Self {
         let clock = ManualClock::default();
         let limiter = Limiter::new(Memory::with_clock(clock.clone()));
+        let rules = RuleSet::parse("rules: []").expect("rules that say nothing");
+        let gate = Arc::new(Tollgate::new(limiter, rules));
         let (tell, told) = mpsc::channel();
         thread::spawn(move || {
             let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
             runtime.block_on(async {
                 let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
                 tell.send(listener.local_addr().expect("an address")).expect("a listener to it");
-                tollgate_server::Server::new(limiter).serve(listener, std::future::pending()).await
+                tollgate_server::Server::new(gate).serve(listener, std::future::pending()).await
             })
         });
         let address = told.recv().expect("the server's address");

@@ -83,10 +83,15 @@ impl Costs {
         let Some(paths) = facts.paths() else {
             return cost(None).map_or(Endpoints::None, Endpoints::All);
         };
-        let dearest = paths.readings().filter_map(|path| cost(Some(path))).max();
+        let (mut dearest, mut all) = (None, true);
+        for path in paths.readings() {
+            let found = cost(Some(path));
+            all &= found.is_some();
+            dearest = dearest.max(found);
+        }
         match dearest {
-            Some(cost_of) if paths.readings().all(|path| cost(Some(path)).is_some()) => Endpoints::All(cost_of),
-            Some(cost_of) => Endpoints::Some(cost_of),
+            Some(cost) if all => Endpoints::All(cost),
+            Some(cost) => Endpoints::Some(cost),
             None => Endpoints::None,
         }
     }

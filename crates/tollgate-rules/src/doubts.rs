@@ -13,7 +13,7 @@ const LARGE_BURST: u64 = 10;
 /// A key of more identities than this is doubtful: whoever varies one of them gets a new counter.
 const MANY_FACTORS: usize = 4;
 /// The most checks that one request may owe.
-const MOST_CHECKS: usize = tollgate::Limiter::<tollgate::Memory>::MAX_CHECKS;
+pub(crate) const MOST_CHECKS: usize = tollgate::Limiter::<tollgate::Memory>::MAX_CHECKS;
 
 /// Looks for rules that can never apply or never refuse, and for doubtful ones.
 pub(crate) fn check(drafts: &[Draft], identities: &[Identity], findings: &mut Findings) {
@@ -120,7 +120,10 @@ fn hidden(drafts: &[Draft], findings: &mut Findings) {
                 let message = format!("the rule `{}` never refuses anybody", draft.rule.name);
                 findings.push(
                     Finding::warning(draft.span, "hidden", message)
-                        .related(other.span, "this one applies wherever it does, and is at least as strict")
+                        .related(
+                            other.span,
+                            "this one applies wherever it does, and is at least as strict",
+                        )
                         .help("take one of them away, or change its limit"),
                 );
             }

@@ -262,6 +262,11 @@ const fn optional(name: &'static str, about: &'static str, kind: Kind) -> Field 
     Field { name, about, kind, required: false, example: None }
 }
 
-const fn required(name: &'static str, about: &'static str, example: &'static str, kind: Kind) -> Field {
+const fn required(
+    name: &'static str,
+    about: &'static str,
+    example: &'static str,
+    kind: Kind,
+) -> Field {
     Field { name, about, kind, required: true, example: Some(example) }
 }

@@ -18,6 +18,7 @@ mod daytime;
 mod digest;
 mod directory;
 mod doubts;
+mod edited;
 mod envelope;
 mod explain;
 mod facts;

@@ -9,8 +9,8 @@ use std::collections::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-pub use self::files::{Disk, Files, Shelf};
 pub(crate) use self::files::reason;
+pub use self::files::{Disk, Files, Shelf};
 use self::files::{LARGEST, settled};
 use self::include::Included;
 use crate::finding::{Finding, Findings};
@@ -214,7 +214,9 @@ impl Loading<'_> {
                 })),
                 Included::Nothing(message) => {
                     let finding = Finding::warning(item.span, "include", message);
-                    self.loaded.findings.push(finding.help("put a file there, or remove it from `include`"));
+                    self.loaded
+                        .findings
+                        .push(finding.help("put a file there, or remove it from `include`"));
                 }
                 Included::Wrong(reason) => {
                     self.report(&because, format!("`{}` cannot be read: {reason}", because.shown));

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 use tollgate::{Ask, Check, Cost, Id, Limit, Plan, Quota, Time};
 
 use crate::directory::{Change, Directory, Listing};
+use crate::doubts::MOST_CHECKS;
 use crate::facts::Facts;
 use crate::identity::{Identified, IfMissing};
 use crate::keys::Keys;
@@ -200,6 +201,13 @@ impl RuleSet {
             for one in &applied {
                 planned.owe(one, &rescales, purpose, desk);
             }
+            if planned.plan.checks().len() > MOST_CHECKS && !rescales.is_empty() {
+                // Better a change that is not told than a request that cannot be decided.
+                (planned.plan, planned.owed_to) = (Plan::new(), SmallVec::new());
+                for one in &applied {
+                    planned.owe(one, &[], purpose, desk);
+                }
+            }
         }
         planned
     }
@@ -342,14 +350,45 @@ impl<'p> Planning<'p, '_> {
         if let Some((_, windows)) = for_all {
             return Lent::Rules(windows);
         }
-        let windows = if rule.limits.is_by_tier() {
-            let windows = rule.limits.of(facts.tier());
+        let tier = if rule.limits.is_by_tier() { facts.tier() } else { None };
+        let windows = rule.limits.of(tier);
+        if tier.is_some() {
             self.carry_over(index, key, rule, windows, facts);
-            windows
-        } else {
-            rule.limits.of(None)
-        };
+        }
+        if !rule.edits.rescaled.is_empty() {
+            let place = tier.map_or(0, |tier| tier.0);
+            self.carry_over_edit(index, key, rule, (place, windows), facts);
+        }
         windows.map_or(Lent::Nobody, Lent::Rules)
+    }
+
+    /// After an edit of the rule too, unless the caller's tier changed as well.
+    fn carry_over_edit(
+        &mut self,
+        index: u32,
+        key: &Range<usize>,
+        rule: &'p Rule,
+        (place, windows): (usize, Option<&'p Windows>),
+        facts: &Facts<'p>,
+    ) {
+        for edit in
+            rule.edits.rescaled.iter().filter(|edit| edit.place == place && facts.now < edit.until)
+        {
+            let mut owed = windows.map_or(&[][..], Windows::owed).iter();
+            let Some(owing) = owed.find(|owing| owing.limit.name() == &*edit.limit) else {
+                continue;
+            };
+            let told = |one: &Rescale<'_>| one.rule == index && one.limit.name() == &*edit.limit;
+            if self.rescales.iter().any(told) {
+                continue;
+            }
+            let [at, generation] = edit.edit.map(u64::to_le_bytes);
+            let key = self.desk.keys.get(key.clone());
+            let parts = [edit.limit.as_bytes(), key, &at, &generation];
+            let digest = facts.rules.digester.digest(DIGEST_OF_CHANGE, parts);
+            let id = Id::from_bits(u128::from_le_bytes(digest));
+            self.rescales.push(Rescale { rule: index, limit: &owing.limit, from: edit.from, id });
+        }
     }
 
     /// After a change of tier what was used carries over in units: buckets are rescaled, once.

@@ -4,6 +4,7 @@ use tollgate::Limit;
 
 use crate::costs::Costs;
 use crate::directory::During;
+use crate::edited::Edits;
 use crate::identity::IfMissing;
 use crate::limits::{Limits, Windows};
 use crate::matcher::Matcher;
@@ -28,6 +29,10 @@ pub struct Rule {
     pub(crate) carries_over: bool,
     /// Other limits for everybody, for a time; the last that fits counts.
     pub(crate) overrides: Vec<(During, Windows)>,
+    /// What has become of it while callers used it.
+    pub(crate) edits: Edits,
+    /// Slots that single callers have instead: they are given back by name.
+    pub(crate) slots_of_callers: Vec<Limit>,
 }
 
 /// A cooldown, and what counts as a failure.

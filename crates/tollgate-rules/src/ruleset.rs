@@ -7,6 +7,7 @@ use tollgate::{Limit, Time};
 use crate::address::networks::Networks;
 use crate::digest::Digester;
 use crate::directory::{Assigned, Directory, During, Listing, Standing};
+use crate::edited::{self, Before};
 use crate::identity::Identity;
 use crate::index::Index;
 use crate::limits::Windows;
@@ -82,13 +83,16 @@ impl RuleSet {
         let owed = windows.flat_map(Windows::owed).flat_map(|owing| {
             std::iter::once(&owing.limit).chain(owing.beyond.iter().map(|beyond| &beyond.limit))
         });
-        cooldown.chain(owed).find(|limit| limit.name() == name)
+        let slots = rule.slots_of_callers.iter();
+        cooldown.chain(owed).chain(slots).find(|limit| limit.name() == name)
     }
 
-    /// The same rules, knowing which callers had another tier under the rules before them: what they
-    /// have used carries over in units.
+    /// The same rules, knowing what was before them: which limits were others, and which callers had
+    /// another tier. What was used carries over in units.
     #[must_use]
     pub fn succeeding(mut self, before: &Self, now: Time) -> Self {
+        let old = Before { rules: &before.rules, tiers: before.tiers.as_ref() };
+        edited::learn(&mut self.rules, self.tiers.as_ref(), &old, now, self.generation);
         let (Some(tiers), Some(old_tiers)) = (&self.tiers, &before.tiers) else { return self };
         let (default, old_default) = (tiers.default_name(), old_tiers.default_name());
         let mut changed: Vec<(Box<[u8]>, Standing)> = Vec::new();

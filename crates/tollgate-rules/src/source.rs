@@ -104,7 +104,8 @@ impl Sources {
     pub(crate) fn mask(&mut self, span: Span) {
         let Some(file) = self.files.get_mut(span.source.0 as usize) else { return };
         let Some(secret) = file.text.get(span.range()) else { return };
-        let masked: String = secret.bytes().map(|byte| if byte == b'\n' { '\n' } else { '*' }).collect();
+        let masked: String =
+            secret.bytes().map(|byte| if byte == b'\n' { '\n' } else { '*' }).collect();
         file.text.replace_range(span.range(), &masked);
     }
 

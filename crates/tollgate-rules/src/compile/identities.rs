@@ -85,7 +85,12 @@ impl Compiler<'_> {
             return None;
         }
         if let ([source], [address, ..]) = (given.as_slice(), addresses.as_slice()) {
-            let message = format!("`{}` is for addresses, and `{}` is found by its `{}`", address.key.text, name.shown(), source.key.text);
+            let message = format!(
+                "`{}` is for addresses, and `{}` is found by its `{}`",
+                address.key.text,
+                name.shown(),
+                source.key.text
+            );
             self.error_at(address.key.span, "not-an-address", message)
                 .help(format!("leave out `{}`, or `{}`", address.key.text, source.key.text));
             return None;
@@ -221,11 +226,19 @@ impl Compiler<'_> {
     }
 
     /// The same for a text at a place, and the scalar if it may not be repeated.
-    pub(super) fn pattern_in(&mut self, text: &str, span: Span, secret: Option<&Scalar>) -> Option<Pattern> {
+    pub(super) fn pattern_in(
+        &mut self,
+        text: &str,
+        span: Span,
+        secret: Option<&Scalar>,
+    ) -> Option<Pattern> {
         match (Pattern::parse(text), secret) {
-            (Ok(pattern), _) => Some(if self.ignore_case { pattern.ignoring_case() } else { pattern }),
+            (Ok(pattern), _) => {
+                Some(if self.ignore_case { pattern.ignoring_case() } else { pattern })
+            }
             (Err(_), Some(scalar)) => {
-                self.error_at(span, "bad-pattern", unsaid(scalar, "a pattern of paths")).help("use one as in `/users/{id}`");
+                self.error_at(span, "bad-pattern", unsaid(scalar, "a pattern of paths"))
+                    .help("use one as in `/users/{id}`");
                 None
             }
             (Err(error), None) => {

@@ -219,7 +219,8 @@ impl Compiler<'_> {
         match scalar.text().parse() {
             Ok(quota) => Some(quota),
             Err(_) if scalar.is_secret() => {
-                self.error(node, "bad-quota", unsaid(scalar, "a quota")).help("use one as in `100/min`");
+                self.error(node, "bad-quota", unsaid(scalar, "a quota"))
+                    .help("use one as in `100/min`");
                 None
             }
             Err(error) => {
@@ -318,7 +319,8 @@ impl Compiler<'_> {
                 None => self.impossible(node.span, &error),
                 Some(asked) => {
                     let message = format!("this limit cannot be: {}", error.reason());
-                    let how = format!("asked for here, to be counted as a {}", style.algorithm.as_str());
+                    let how =
+                        format!("asked for here, to be counted as a {}", style.algorithm.as_str());
                     self.error_at(node.span, "impossible-limit", message).related(asked, how);
                     None
                 }
@@ -381,7 +383,9 @@ impl Compiler<'_> {
             }
             (None, None) => {
                 if matches!(node.value, Value::Map(_) | Value::Null) {
-                    self.error(node, "no-amount",
+                    self.error(
+                        node,
+                        "no-amount",
                         "nothing says how much is admitted beyond the limit",
                     )
                     .help("give `extra: 10`, or `grace: 50/day`");

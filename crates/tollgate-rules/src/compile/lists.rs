@@ -133,7 +133,8 @@ impl Compiler<'_> {
     fn callers(&mut self, node: &Node) -> Vec<(Box<str>, Box<[u8]>)> {
         let mut callers = Vec::new();
         if node.entries().is_empty() && !matches!(node.value, Value::Scalar(_) | Value::List(_)) {
-            self.error(node, "nobody", "this names nobody").help("name callers, as in `{ user: alice }`, or leave it out");
+            self.error(node, "nobody", "this names nobody")
+                .help("name callers, as in `{ user: alice }`, or leave it out");
         }
         for entry in node.entries() {
             self.refuse_nobody(entry);
@@ -213,6 +214,9 @@ impl Compiler<'_> {
         match callers {
             None => draft.rule.overrides.push((during, windows)),
             Some(callers) => {
+                let slots =
+                    windows.owed().iter().map(|owing| &owing.limit).filter(|limit| limit.holds());
+                draft.rule.slots_of_callers.extend(slots.cloned());
                 let windows = Arc::new(windows);
                 for (identity, subject) in callers {
                     let one = Override {

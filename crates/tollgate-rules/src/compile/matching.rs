@@ -59,7 +59,9 @@ impl Compiler<'_> {
             let says_nothing = match &value.value {
                 Value::List(items) => items.is_empty(),
                 // A time of day without bounds is any time.
-                Value::Map(entries) => entries.is_empty() && !["not", "time"].contains(&entry.key.text.as_str()),
+                Value::Map(entries) => {
+                    entries.is_empty() && !["not", "time"].contains(&entry.key.text.as_str())
+                }
                 Value::Null => true,
                 Value::Scalar(_) => false,
             };
@@ -77,8 +79,13 @@ impl Compiler<'_> {
         if text.is_empty()
             || !text.bytes().all(|letter| letter.is_ascii_alphabetic() || letter == b'-')
         {
-            let help = if text.contains(',') { "write a list, as in `[GET, POST]`" } else { "use one as in `POST`" };
-            self.error(node, "bad-method", format!("`{}` is not a method", scalar.shown())).help(help);
+            let help = if text.contains(',') {
+                "write a list, as in `[GET, POST]`"
+            } else {
+                "use one as in `POST`"
+            };
+            self.error(node, "bad-method", format!("`{}` is not a method", scalar.shown()))
+                .help(help);
             return None;
         }
         Some(text.to_ascii_uppercase().into())
@@ -89,7 +96,8 @@ impl Compiler<'_> {
         match HostPattern::parse(scalar.text()) {
             Ok(pattern) => Some(pattern),
             Err(_) if scalar.is_secret() => {
-                self.error(node, "bad-host", unsaid(scalar, "a host")).help("use one as in `api.example.com`");
+                self.error(node, "bad-host", unsaid(scalar, "a host"))
+                    .help("use one as in `api.example.com`");
                 None
             }
             Err(error) => {

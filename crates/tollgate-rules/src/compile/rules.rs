@@ -8,6 +8,7 @@ use super::identities::if_missing;
 use super::limits::{Naming, Soft, Style};
 use super::{Compiler, entries, items};
 use crate::costs::Costs;
+use crate::edited::Edits;
 use crate::limits::{Limits, Owing, Windows};
 use crate::load::Document;
 use crate::matcher::Matcher;
@@ -73,8 +74,9 @@ impl Compiler<'_> {
     fn rule(&mut self, node: &Node, name: &str, documents: &[Document]) -> Option<Draft> {
         let matcher = node.get("match").map(|node| self.matcher(node)).unwrap_or_default();
         if let Some(key) = node.get("key").filter(|key| key.is_null()) {
-            self.error(key, "no-key", "nothing says whose counter this is")
-                .help("name an identity, as in `key: ip`, or write `[]` for one counter for everybody");
+            self.error(key, "no-key", "nothing says whose counter this is").help(
+                "name an identity, as in `key: ip`, or write `[]` for one counter for everybody",
+            );
         }
         let mut key = Vec::new();
         for item in node.get("key").map(Node::items).unwrap_or_default() {
@@ -91,8 +93,11 @@ impl Compiler<'_> {
         let cooldown = node.get("cooldown").and_then(|node| self.cooldown(node, name));
         let limit = node.get("limit");
         // A misspelt limit is told off already.
-        let misspelt = |entry: &Entry| spelling::closest(&entry.key.text, ["limit", "cooldown"]).is_some();
-        let limited = limit.is_some() || node.get("cooldown").is_some() || node.entries().iter().any(misspelt);
+        let misspelt =
+            |entry: &Entry| spelling::closest(&entry.key.text, ["limit", "cooldown"]).is_some();
+        let limited = limit.is_some()
+            || node.get("cooldown").is_some()
+            || node.entries().iter().any(misspelt);
         if !limited && !node.entries().is_empty() {
             self.error(node, "no-limit", "this rule limits nothing")
                 .help("give it a `limit`, or a `cooldown`");
@@ -144,6 +149,8 @@ impl Compiler<'_> {
             consistency: Consistency::Exact,
             carries_over,
             overrides: Vec::new(),
+            edits: Edits::default(),
+            slots_of_callers: Vec::new(),
         };
         let span_of = |field: &str| node.get(field).map_or(node.span, |node| node.span);
         let span = node.get("name").map_or(node.span, |name| name.span);
@@ -165,9 +172,19 @@ impl Compiler<'_> {
             return Some(Limits::Same(Windows::Owed(owed)));
         };
         for other in node.entries().iter().filter(|entry| entry.key.text != "tier") {
-            let counts = ["algorithm", "slices", "strict", "timezone"].contains(&other.key.text.as_str());
-            let help = if counts { "write it beside `limit` instead of into it" } else { "write it into the tiers" };
-            self.error_at(other.key.span, "tier-in-limit", "what the tier says cannot be added to here").help(help);
+            let counts =
+                ["algorithm", "slices", "strict", "timezone"].contains(&other.key.text.as_str());
+            let help = if counts {
+                "write it beside `limit` instead of into it"
+            } else {
+                "write it into the tiers"
+            };
+            self.error_at(
+                other.key.span,
+                "tier-in-limit",
+                "what the tier says cannot be added to here",
+            )
+            .help(help);
         }
         let scalar = entry.scalar().filter(|scalar| !scalar.is_broken())?;
         let name = scalar.text();

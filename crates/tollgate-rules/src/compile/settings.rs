@@ -34,7 +34,13 @@ impl Compiler<'_> {
                 };
                 match scalar.text().parse::<Entry>() {
                     Ok(_) => settings.proxy_protocol.push(scalar.text().to_owned()),
-                    Err(error) => _ = self.error(item, "bad-network", said(scalar, &error, "a network or address")),
+                    Err(error) => {
+                        _ = self.error(
+                            item,
+                            "bad-network",
+                            said(scalar, &error, "a network or address"),
+                        )
+                    }
                 }
             }
         }

@@ -89,7 +89,13 @@ impl Compiler<'_> {
             let Some(scalar) = item.scalar().filter(|scalar| !scalar.is_broken()) else { continue };
             match scalar.text().parse::<Entry>() {
                 Ok(entry) => entries.push(entry),
-                Err(error) => _ = self.error(item, "bad-network", said(scalar, &error, "a network or address")),
+                Err(error) => {
+                    _ = self.error(
+                        item,
+                        "bad-network",
+                        said(scalar, &error, "a network or address"),
+                    )
+                }
             }
         }
         entries.into_iter().collect()

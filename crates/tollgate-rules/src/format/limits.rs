@@ -120,7 +120,9 @@ pub(super) static COST: Shape = Shape {
             },
         ),
     ],
-    others: Some(&Others { what: "an endpoint, as in `GET /search`", names: is_endpoint,
+    others: Some(&Others {
+        what: "an endpoint, as in `GET /search`",
+        names: is_endpoint,
         regex: "/|^[A-Z]+$",
         kind: &Kind::Whole,
     }),

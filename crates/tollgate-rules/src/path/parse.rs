@@ -61,7 +61,11 @@ fn starts_at_root(text: &str) -> Result<(), PatternError> {
     let first = text.chars().next().map_or(0, char::len_utf8);
     if text.starts_with('^') && text.contains(['(', '[', '$', '\\']) {
         let message = "`^` belongs to a regular expression, and this is a path pattern";
-        return Err(PatternError::new(0..1, message, "write it as in `/users/{id}` or `/files/**`"));
+        return Err(PatternError::new(
+            0..1,
+            message,
+            "write it as in `/users/{id}` or `/files/**`",
+        ));
     }
     let help = match text.trim_start_matches(['^', ' ']) {
         "*" | "**" => "write `/**` for every path".to_owned(),

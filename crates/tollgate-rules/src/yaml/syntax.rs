@@ -109,8 +109,12 @@ fn trailing(place: &Place<'_>, understood: usize) -> Finding {
     match place.closed_quote(understood).filter(|opened| !place.same_line(*opened)) {
         Some(opened) => quote_at(place, Some(opened))
             .related(place.rest_of_line(), "it goes on until the next one, here"),
-        None => Finding::error(place.rest_of_line(), CODE, "there is more text after the closing quotes")
-            .help("put the whole value in quotes"),
+        None => Finding::error(
+            place.rest_of_line(),
+            CODE,
+            "there is more text after the closing quotes",
+        )
+        .help("put the whole value in quotes"),
     }
 }
 
@@ -142,8 +146,12 @@ fn value(place: &Place<'_>) -> Finding {
     }
     if let Some(span) = place.lone_words_before() {
         let name = place.text.get(span.range()).unwrap_or("");
-        return Finding::error(span, CODE, "expected `name: value`, but there is no `:` in this line")
-            .help(format!("did you mean `{}:`?", shortened(name, 60)));
+        return Finding::error(
+            span,
+            CODE,
+            "expected `name: value`, but there is no `:` in this line",
+        )
+        .help(format!("did you mean `{}:`?", shortened(name, 60)));
     }
     let indent = before.len() - before.trim_start_matches([' ', '-']).len();
     let span = Span::new(place.source, line + indent, place.letters(place.at, 1).range().end);
@@ -155,8 +163,10 @@ fn alias(place: &Place<'_>) -> Finding {
     let span = place.word();
     let name = place.text.get(span.range()).unwrap_or("").trim_start_matches('*');
     let name = shortened(name, 60);
-    let message = format!("`*` repeats what is marked with `&`, and nothing is marked with `&{name}`");
-    Finding::error(span, CODE, message).help(format!("put it in quotes if the `*` belongs to it: `\"*{name}\"`"))
+    let message =
+        format!("`*` repeats what is marked with `&`, and nothing is marked with `&{name}`");
+    Finding::error(span, CODE, message)
+        .help(format!("put it in quotes if the `*` belongs to it: `\"*{name}\"`"))
 }
 
 fn field(place: &Place<'_>) -> Finding {
@@ -189,9 +199,10 @@ fn words(kind: &ErrorKind) -> (String, &'static str) {
         ErrorKind::MissingAnchorOrAliasName => {
             ("`&` and `*` mark and repeat values, and need a name", QUOTE)
         }
-        ErrorKind::ExpectedBlockSequenceEntry => {
-            ("this line is neither indented like the ones above it nor a list item, which starts with `- `", INDENT)
-        }
+        ErrorKind::ExpectedBlockSequenceEntry => (
+            "this line is neither indented like the ones above it nor a list item, which starts with `- `",
+            INDENT,
+        ),
         ErrorKind::ExpectedDocumentStart | ErrorKind::InvalidIndentation => {
             ("this line is not indented like the ones it belongs to", INDENT)
         }

@@ -56,13 +56,13 @@ pub(crate) fn policies() -> Vec<Case> {
     cases
 }
 
-fn shelved(path: &Path, folder: &Path, mut shelf: Shelf) -> Shelf {
+fn shelved(path: &Path, top: &Path, mut shelf: Shelf) -> Shelf {
     for entry in fs::read_dir(path).unwrap() {
         let path = entry.unwrap().path();
         shelf = if path.is_dir() {
-            shelved(&path, folder, shelf)
+            shelved(&path, top, shelf)
         } else {
-            shelf.with(path.strip_prefix(folder).unwrap(), fs::read(&path).unwrap())
+            shelf.with(path.strip_prefix(top).unwrap(), fs::read(&path).unwrap())
         };
     }
     shelf
@@ -84,9 +84,13 @@ impl Case {
     }
 
     /// Reads it with another text in the place of the main file's.
-    pub(crate) fn load_instead(&self, text: &str, variable: &dyn Fn(&str) -> Option<String>) -> RuleFile {
-        let shelf = self.shelf.clone().with(&self.main, text);
-        RuleFile::load_with(&self.main, &shelf, variable).unwrap()
+    pub(crate) fn load_instead(
+        &self,
+        text: &str,
+        variable: &dyn Fn(&str) -> Option<String>,
+    ) -> RuleFile {
+        let changed = self.shelf.clone().with(&self.main, text);
+        RuleFile::load_with(&self.main, &changed, variable).unwrap()
     }
 
     /// The text of the main file.

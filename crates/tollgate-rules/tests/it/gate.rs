@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 
-use tollgate::{Limiter, ManualClock, Memory, Refusal, Span, Time};
+use tollgate::{Limiter, ManualClock, Memory, Refusal, Span, Time, Verdict};
 use tollgate_rules::{
     Answered, Desk, Directory, Outcome, Purpose, Released, Request, RuleSet, Tollgate, Value,
 };
@@ -126,9 +126,9 @@ impl Told {
 fn told(answer: &Answered<'_>) -> Told {
     let planned = answer.planned;
     let verdict = answer.verdict;
-    let strictest = verdict.and_then(|verdict| verdict.strictest());
+    let strictest = verdict.and_then(Verdict::strictest);
     let checks = planned.plan().checks().iter();
-    let decisions = verdict.map(|verdict| verdict.decisions()).unwrap_or_default();
+    let decisions = verdict.map(Verdict::decisions).unwrap_or_default();
     let left = checks.zip(decisions).filter_map(|(check, decision)| {
         Some((check.limit().name().to_owned(), decision.as_ref()?.remaining()))
     });
@@ -144,10 +144,11 @@ fn told(answer: &Answered<'_>) -> Told {
             Outcome::Blocked => Decided::Blocked,
             Outcome::Unidentified { identity, .. } => Decided::Unidentified(identity.to_owned()),
         },
-        rule: strictest.and_then(|strictest| Some(planned.rule(strictest.check)?.name().to_owned())),
+        rule: strictest
+            .and_then(|strictest| Some(planned.rule(strictest.check)?.name().to_owned())),
         refusal: strictest.and_then(|strictest| strictest.decision.refusal()),
-        retry_after: verdict.and_then(|verdict| verdict.retry_after()),
-        delay: verdict.map_or(Span::ZERO, |verdict| verdict.delay()),
+        retry_after: verdict.and_then(Verdict::retry_after),
+        delay: verdict.map_or(Span::ZERO, Verdict::delay),
         left: left.collect(),
         asked,
         tier: planned.tier().map(str::to_owned),

@@ -30,7 +30,7 @@ fn different_callers_have_different_keys() {
     let rules = rules(TWO);
     let mut random = Random::new(1);
     let mut seen = HashMap::new();
-    for round in 0..20_000 {
+    for round in 0..4_000 {
         let lengths = if round % 50 == 0 { 600 } else { 5 };
         let [one, two] = [0, 1].map(|_| {
             let length = random.below(lengths);
@@ -43,13 +43,14 @@ fn different_callers_have_different_keys() {
         assert_eq!(*known, caller, "the same key for others");
         assert_eq!(call.keys(&rules), keys, "another key for the same");
     }
-    assert!(seen.len() > 5_000, "{} callers", seen.len());
+    assert!(seen.len() > 1_000, "{} callers", seen.len());
 }
 
 #[test]
 fn parts_do_not_run_into_each_other() {
     let rules = rules(TWO);
-    let key = |one: &str, two: &str| Call::new().header("x-one", one).header("x-two", two).keys(&rules);
+    let key =
+        |one: &str, two: &str| Call::new().header("x-one", one).header("x-two", two).keys(&rules);
     for ((a, b), (c, d)) in [
         (("a_b", "c"), ("a", "b_c")),
         (("ab", "c"), ("a", "bc")),
@@ -85,7 +86,9 @@ rules:
 
 #[test]
 fn long_values_become_short_keys_and_stay_different() {
-    let rules = rules("rules: [{ name: api, key: user, limit: 5/min }]\nidentify: { user: { header: x-user } }");
+    let rules = rules(
+        "rules: [{ name: api, key: user, limit: 5/min }]\nidentify: { user: { header: x-user } }",
+    );
     let key = |value: &[u8]| Call::new().header("x-user", value).keys(&rules).remove(0);
     let long = vec![b'a'; 100_000];
     assert!(key(&long).len() < 64, "{} bytes", key(&long).len());

@@ -1,14 +1,19 @@
 //! What rule files promise, seen from outside.
 
-#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+#![allow(clippy::panic, clippy::unwrap_used, reason = "tests fail by panicking")]
 
+mod costs;
 mod diagnostics;
 mod files;
 mod gate;
 mod keys;
 mod matching;
+mod modes;
 mod mutated;
+mod overrides;
 mod planning;
 mod policies;
 mod random;
+mod reload;
 mod shadow;
+mod tiers;

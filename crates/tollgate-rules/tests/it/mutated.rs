@@ -13,7 +13,7 @@ use crate::files::{self, Case, variable};
 use crate::random::Random;
 
 /// How many files are changed.
-const FILES: usize = 1_000;
+const FILES: usize = 400;
 
 /// Files worth changing: those with something in them.
 fn originals() -> Vec<(Case, String)> {
@@ -46,11 +46,19 @@ fn one_change_is_answered_where_it_was_made_or_leaves_a_good_file() {
         *errors += usize::from(file.report.has_errors());
         if !is_answered(&file, text, &changed, line) {
             let now = changed.lines().nth(line - 1).unwrap_or("");
-            elsewhere.push(format!("{} ({change:?} in line {line}):\n{now}\n{}", case.name, file.report));
+            elsewhere.push(format!(
+                "{} ({change:?} in line {line}):\n{now}\n{}",
+                case.name, file.report
+            ));
         }
         assert_eq!(file.rules.is_some(), !file.report.has_errors());
     }
-    assert!(elsewhere.is_empty(), "{} answered elsewhere:\n{}", elsewhere.len(), elsewhere.join("\n"));
+    assert!(
+        elsewhere.is_empty(),
+        "{} answered elsewhere:\n{}",
+        elsewhere.len(),
+        elsewhere.join("\n")
+    );
     let tried: usize = answered.values().map(|(_, tried)| tried).sum();
     let errors: usize = answered.values().map(|(errors, _)| errors).sum();
     assert!(tried >= 200, "{tried} files were changed");
@@ -74,7 +82,8 @@ fn is_answered(file: &RuleFile, before: &str, after: &str, line: usize) -> bool 
             return true;
         }
         let place = file.report.locate(finding);
-        let related = finding.related_places().iter().map(|(span, _)| file.report.sources().place(*span));
+        let related =
+            finding.related_places().iter().map(|(span, _)| file.report.sources().place(*span));
         std::iter::once(place).chain(related).any(|place| around.meets(place.line, place.end_line))
     })
 }
@@ -82,7 +91,7 @@ fn is_answered(file: &RuleFile, before: &str, after: &str, line: usize) -> bool 
 #[test]
 fn files_cut_off_anywhere_are_read_without_panic() {
     for (case, text) in originals() {
-        for end in (0..text.len()).step_by(3).filter(|end| text.is_char_boundary(*end)) {
+        for end in (0..text.len()).step_by(29).filter(|end| text.is_char_boundary(*end)) {
             let file = case.load_instead(&text[..end], &variable);
             for finding in file.report.findings() {
                 let place = file.report.locate(finding);

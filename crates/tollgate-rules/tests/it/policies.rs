@@ -1,5 +1,7 @@
 //! Policies of well-known systems, each replayed as its makers describe it.
 
+#![allow(clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
+
 mod aws_api_gateway;
 mod brute_force;
 mod cloudflare;

@@ -9,7 +9,7 @@ const MIDNIGHT: Time = Time::from_micros(1_793_491_200_000_000);
 type Gate = Tollgate<Memory<ManualClock>>;
 
 fn gate(rules: &str) -> Gate {
-    let rules = RuleSet::parse(rules).unwrap_or_else(|report| panic!("{report}\nin\n{rules}"));
+    let rules = RuleSet::parse(rules).unwrap();
     Tollgate::new(Limiter::new(Memory::with_clock(ManualClock::at(MIDNIGHT))), rules)
 }
 
@@ -35,11 +35,11 @@ fn request() -> Request<'static> {
 /// said, if it was asked.
 fn ask(gate: &Gate) -> (bool, Span, Vec<Option<bool>>) {
     let answer = gate.decide_now(&request(), |answer| {
-        let verdict = answer.verdict.expect("there is something to ask");
+        let verdict = answer.verdict.unwrap();
         let said = verdict.decisions().iter().map(|made| made.map(|made| made.is_allowed()));
         (answer.is_allowed(), verdict.delay(), said.collect())
     });
-    answer.expect("the memory store answers")
+    answer.unwrap()
 }
 
 /// What is left of each limit that the request owes, in the order of the plan.
@@ -49,7 +49,7 @@ fn left(gate: &Gate) -> Vec<u64> {
     let planned = rules.plan(gate.directory(), &request, MIDNIGHT, &mut desk);
     let checks = planned.plan().checks().iter();
     let peek = checks.map(|check| gate.limiter().peek(check.limit(), check.key()).now());
-    peek.map(|decision| decision.expect("the memory store answers").remaining()).collect()
+    peek.map(|decision| decision.unwrap().remaining()).collect()
 }
 
 const ALGORITHMS: [&str; 5] =

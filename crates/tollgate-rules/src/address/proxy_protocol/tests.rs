@@ -107,7 +107,7 @@ fn waits_for_the_rest_of_a_good_header_at_every_byte() {
 #[test]
 fn waits_for_the_rest_of_any_address() {
     let mut random = Random::seeded(11);
-    for _ in 0..3_000 {
+    for _ in 0..500 {
         let mut bits = random.wide();
         for _ in 0..random.below(6) {
             // Zeros in a row are what makes spellings differ.
@@ -138,7 +138,7 @@ fn no_flipped_byte_passes_for_a_signature() {
     for (bytes, _) in good() {
         let signature = if bytes[0] == b'P' { 6 } else { 12 };
         for at in 0..bytes.len().min(300) {
-            for flip in 1..=255 {
+            for flip in (0..8).map(|bit| 1 << bit) {
                 let mut damaged = bytes.clone();
                 damaged[at] ^= flip;
                 let parsed = parse(&damaged);
@@ -159,7 +159,7 @@ fn no_flipped_byte_passes_for_a_signature() {
 #[test]
 fn random_bytes_are_read_or_refused() {
     let mut random = Random::seeded(12);
-    for _ in 0..200_000 {
+    for _ in 0..10_000 {
         let mut bytes = match random.below(4) {
             0 => Vec::new(),
             1 => b"PROXY TCP4 ".to_vec(),

@@ -92,7 +92,7 @@ fn made_up_bytes_never_panic() {
     let verifiers: Vec<_> = each_algorithm().into_iter().map(|(verifier, _)| verifier).collect();
     let alphabet = b"Bearer eyJ.{}\"alg:HS256,\xff\0=-_ \t";
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
-    for round in 0..20_000_usize {
+    for round in 0..3_000_usize {
         let mut made_up = Vec::new();
         for _ in 0..round % 40 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

@@ -89,7 +89,7 @@ fn covers_is_right_about_plain_cases() {
 fn what_a_covered_pattern_matches_is_matched() {
     let mut random = Random::new(3);
     let mut covered = 0;
-    for _ in 0..40_000 {
+    for _ in 0..10_000 {
         let wide = pattern(&pattern_text(&mut random));
         let narrow = pattern(&pattern_text(&mut random));
         if !wide.covers(&narrow) {
@@ -103,7 +103,7 @@ fn what_a_covered_pattern_matches_is_matched() {
             assert!(wide.matches(path) || !narrow.matches(path), "{wide} {narrow}");
         }
     }
-    assert!(covered > 1000, "{covered}");
+    assert!(covered > 250, "{covered}");
 }
 
 /// The meaning of a pattern, spelled out without any cleverness.
@@ -132,7 +132,7 @@ fn glob(glob_text: &[u8], text: &[u8]) -> bool {
 fn matching_agrees_with_the_plain_meaning() {
     let mut random = Random::new(4);
     let mut matched = 0;
-    for _ in 0..200_000 {
+    for _ in 0..30_000 {
         let text = pattern_text(&mut random);
         let path = path_text(&mut random);
         let segments: Vec<&str> = text.split('/').filter(|part| !part.is_empty()).collect();
@@ -141,7 +141,7 @@ fn matching_agrees_with_the_plain_meaning() {
         matched += usize::from(expected);
         assert_eq!(pattern(&text).matches(path.as_bytes()), expected, "{text} {path}");
     }
-    assert!(matched > 10_000, "{matched}");
+    assert!(matched > 1_500, "{matched}");
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn patterns_and_paths_of_any_bytes_never_panic() {
         "]", "é", "\u{0}", "$", "(.*)", "^", "..", "|", "\\", "{x}",
     ];
     let mut random = Random::new(5);
-    for _ in 0..200_000 {
+    for _ in 0..30_000 {
         let text = random.text(&PIECES, 8);
         match Pattern::parse(&text) {
             Ok(pattern) => {

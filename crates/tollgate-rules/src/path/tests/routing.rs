@@ -19,7 +19,7 @@ fn asked(patterns: &[Pattern], path: &[u8]) -> Vec<usize> {
 fn the_router_finds_what_asking_every_pattern_finds() {
     let mut random = Random::new(6);
     let mut matches = 0;
-    for _ in 0..2000 {
+    for _ in 0..400 {
         let count = random.below(30);
         let patterns: Vec<Pattern> =
             (0..count).map(|_| pattern(&pattern_text(&mut random))).collect();
@@ -34,7 +34,7 @@ fn the_router_finds_what_asking_every_pattern_finds() {
             assert_eq!(found(&router, path.as_bytes()), expected, "{path}");
         }
     }
-    assert!(matches > 10_000, "{matches}");
+    assert!(matches > 2_000, "{matches}");
 }
 
 #[test]
@@ -55,23 +55,4 @@ fn hostile_paths_are_answered_without_trying_every_split() {
     long.extend(b"a".repeat(4095));
     assert_eq!(found(&router, &long), [4]);
     assert_eq!(found(&router, &b"/".repeat(4096)), [3, 4]);
-}
-
-/// A figure for the curious: run it alone, in a release build, under a counter.
-#[test]
-#[ignore = "only measures"]
-fn measure_lookups_among_a_thousand_patterns() {
-    let patterns = (0..1000).map(|at| pattern(&format!("/api/v1/resource-{at}/items")));
-    let router = Router::new(patterns.zip(0..1000usize));
-    let rounds: usize = std::env::var("ROUNDS").map_or(1000, |text| text.parse().unwrap());
-    let paths: Vec<String> =
-        (0..1000).map(|at| format!("/api/v1/resource-{at}/items?page=2")).collect();
-    let mut sum = 0;
-    for _ in 0..rounds {
-        for target in &paths {
-            let read = crate::path::Paths::of(target.as_bytes(), false);
-            router.matching(read.main(), |value| sum += value);
-        }
-    }
-    assert_eq!(sum, rounds * 499_500);
 }

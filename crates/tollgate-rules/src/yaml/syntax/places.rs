@@ -64,7 +64,8 @@ impl Place<'_> {
                 continue;
             }
             let words = line.trim_start_matches(['-', ' ']);
-            let plain = words.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_- ".contains(&byte));
+            let plain =
+                words.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_- ".contains(&byte));
             let at = before.len() - before.get(start..)?.trim_start_matches(['-', ' ']).len();
             return (plain && !words.is_empty()).then(|| self.to_line_end(at));
         }

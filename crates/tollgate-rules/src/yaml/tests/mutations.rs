@@ -99,7 +99,7 @@ fn damaged_documents_are_read_without_panic_and_marked_inside_their_text() {
     let mut dice = Dice(1);
     let env = |name: &str| (name == "SET").then(|| "hunter2".to_owned());
     let mut with_findings = 0;
-    for _ in 0..4_000 {
+    for _ in 0..1_000 {
         let text = damaged(&mut dice);
         let shelf = Shelf::new().with("rules.yaml", text.as_str()).with("other.yaml", "rules: 1");
         let mut loaded = load(Path::new("rules.yaml"), &shelf, &env);
@@ -120,7 +120,7 @@ fn damaged_documents_are_read_without_panic_and_marked_inside_their_text() {
         let shown = report.render(false);
         assert!(!shown.contains(['\u{1b}', '\0', '\r', '\t', '\u{85}']), "{text:?}\n{shown:?}");
     }
-    assert!(with_findings > 2_000, "{with_findings}");
+    assert!(with_findings > 500, "{with_findings}");
 }
 
 fn inside(node: &Node, sources: &Sources) {

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::files;
+use super::bad;
 
 /// Kinds of mistakes that are not written as the first words of a call.
 const ELSEWHERE: [&str; 2] = ["syntax", "unknown-value"];
@@ -18,7 +18,11 @@ const NOT_HERE: [&str; 2] = [
 
 /// What a code looks like: words with dashes.
 fn is_code(text: &str) -> bool {
-    !text.is_empty() && text.split('-').all(|word| !word.is_empty() && word.bytes().all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit()))
+    !text.is_empty()
+        && text.split('-').all(|word| {
+            !word.is_empty()
+                && word.bytes().all(|letter| letter.is_ascii_lowercase() || letter.is_ascii_digit())
+        })
 }
 
 /// The codes that a source file gives to findings.
@@ -45,7 +49,8 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
         if path.is_dir() && name != "tests" {
             sources(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") && name != "tests.rs" {
+        } else if path.extension().is_some_and(|extension| extension == "rs") && name != "tests.rs"
+        {
             found.push(path);
         }
     }
@@ -67,8 +72,8 @@ fn codes_are_words_with_dashes() {
     for code in codes() {
         assert!(is_code(&code), "{code}");
     }
-    for case in files::cases("bad") {
-        for finding in case.load().report.findings() {
+    for case in bad() {
+        for finding in case.report.findings() {
             assert!(is_code(finding.code()), "{}", finding.code());
         }
     }
@@ -77,8 +82,8 @@ fn codes_are_words_with_dashes() {
 #[test]
 fn every_kind_of_mistake_has_a_file() {
     let mut seen: BTreeSet<String> = NOT_HERE.map(str::to_owned).into();
-    for case in files::cases("bad") {
-        seen.extend(case.load().report.findings().iter().map(|finding| finding.code().to_owned()));
+    for case in bad() {
+        seen.extend(case.report.findings().iter().map(|finding| finding.code().to_owned()));
     }
     let codes = codes();
     let unseen: Vec<&String> = codes.difference(&seen).collect();

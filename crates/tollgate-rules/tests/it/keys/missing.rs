@@ -15,7 +15,10 @@ fn unnamed() -> Vec<(&'static str, Call)> {
         ("NUL behind", call().header("x-user", "42\0")),
         ("twice", call().header("x-user", "42").header("x-user", "43")),
         ("twice, in another case", call().header("x-user", "42").header("X-User", "43")),
-        ("three times", call().header("x-user", "42").header("x-user", "43").header("x-user", "42")),
+        (
+            "three times",
+            call().header("x-user", "42").header("x-user", "43").header("x-user", "42"),
+        ),
         ("empty and a value", call().header("x-user", "").header("x-user", "42")),
         ("a value and empty", call().header("x-user", "42").header("x-user", "")),
         ("told empty", call().told("user", "")),
@@ -96,38 +99,71 @@ rules: [{{ name: per-user, key: user, limit: 1/min, if_missing: {rule} }}]
 #[test]
 fn every_source_has_its_ways_of_saying_nothing() {
     let sources = [
-        ("{ cookie: sid }", vec![
-            Call::new(),
-            Call::new().header("cookie", ""),
-            Call::new().header("cookie", "sid="),
-            Call::new().header("cookie", "other=1"),
-            Call::new().header("cookie", "sid=a; sid=b"),
-            Call::new().header("cookie", "sid"),
-        ]),
-        ("{ query: id }", vec![
-            Call::to("GET", "/"),
-            Call::to("GET", "/?id="),
-            Call::to("GET", "/?id=%20"),
-            Call::to("GET", "/?id=%00"),
-            Call::to("GET", "/?id=a&id=b"),
-            Call::to("GET", "/?other=1"),
-        ]),
-        ("{ path: '/t/{id}/**' }", vec![Call::to("GET", "/"), Call::to("GET", "/t"), Call::to("GET", "/u/1/x"), Call::new()]),
-        ("{ segment: 2 }", vec![Call::to("GET", "/"), Call::to("GET", "/a"), Call::to("GET", "/a/"), Call::new()]),
-        ("{ attribute: uid }", vec![Call::new(), Call::new().told("uid", ""), Call::new().told("uid", "\t")]),
+        (
+            "{ cookie: sid }",
+            vec![
+                Call::new(),
+                Call::new().header("cookie", ""),
+                Call::new().header("cookie", "sid="),
+                Call::new().header("cookie", "other=1"),
+                Call::new().header("cookie", "sid=a; sid=b"),
+                Call::new().header("cookie", "sid"),
+            ],
+        ),
+        (
+            "{ query: id }",
+            vec![
+                Call::to("GET", "/"),
+                Call::to("GET", "/?id="),
+                Call::to("GET", "/?id=%20"),
+                Call::to("GET", "/?id=%00"),
+                Call::to("GET", "/?id=a&id=b"),
+                Call::to("GET", "/?other=1"),
+            ],
+        ),
+        (
+            "{ path: '/t/{id}/**' }",
+            vec![
+                Call::to("GET", "/"),
+                Call::to("GET", "/t"),
+                Call::to("GET", "/u/1/x"),
+                Call::new(),
+            ],
+        ),
+        (
+            "{ segment: 2 }",
+            vec![Call::to("GET", "/"), Call::to("GET", "/a"), Call::to("GET", "/a/"), Call::new()],
+        ),
+        (
+            "{ attribute: uid }",
+            vec![Call::new(), Call::new().told("uid", ""), Call::new().told("uid", "\t")],
+        ),
         ("{ fingerprint: [user-agent, accept] }", vec![Call::new()]),
-        ("{ jwt: { claim: sub, unverified: true } }", vec![
-            Call::new(),
-            Call::new().header("authorization", "Bearer"),
-            Call::new().header("authorization", "Bearer a.b.c"),
-            Call::new().header("authorization", "Basic dTpw"),
-        ]),
+        (
+            "{ jwt: { claim: sub, unverified: true } }",
+            vec![
+                Call::new(),
+                Call::new().header("authorization", "Bearer"),
+                Call::new().header("authorization", "Bearer a.b.c"),
+                Call::new().header("authorization", "Basic dTpw"),
+            ],
+        ),
         ("ip", vec![Call::new(), Call::new().told("who", "nowhere")]),
-        ("host", vec![Call::new(), Call::new().host(""), Call::new().host("user@example.com"), Call::new().header("host", "a").header("host", "b")]),
+        (
+            "host",
+            vec![
+                Call::new(),
+                Call::new().host(""),
+                Call::new().host("user@example.com"),
+                Call::new().header("host", "a").header("host", "b"),
+            ],
+        ),
         ("method", vec![Call::new()]),
     ];
     for (source, calls) in sources {
-        let text = format!("identify: {{ who: {source} }}\nrules: [{{ name: a, key: who, limit: 1/min }}]");
+        let text = format!(
+            "identify: {{ who: {source} }}\nrules: [{{ name: a, key: who, limit: 1/min }}]"
+        );
         let gate = Gate::of(&text);
         gate.admit(1, &calls[0]);
         for call in &calls {
@@ -136,7 +172,11 @@ fn every_source_has_its_ways_of_saying_nothing() {
         }
         let demanding = Gate::of(&text.replace("limit: 1/min", "limit: 1/min, if_missing: 401"));
         for call in &calls {
-            assert_eq!(demanding.ask(call).outcome, Decided::Unidentified("who".to_owned()), "{source} {call:?}");
+            assert_eq!(
+                demanding.ask(call).outcome,
+                Decided::Unidentified("who".to_owned()),
+                "{source} {call:?}"
+            );
         }
     }
 }

@@ -35,7 +35,9 @@ fn an_exception_is_met_only_by_all_readings() {
     ] {
         assert!(meets(but_health, &get(target)), "{target} slips through");
     }
-    for target in ["/health", "/health/live", "/health%2Flive", "/x/../health/live", "/health/a%2Fb"] {
+    for target in
+        ["/health", "/health/live", "/health%2Flive", "/x/../health/live", "/health/a%2Fb"]
+    {
         // `/health%2Flive` is one segment in one reading, which is not under `/health`.
         let expected = target == "/health%2Flive";
         assert_eq!(meets(but_health, &get(target)), expected, "{target}");
@@ -57,7 +59,10 @@ fn a_malformed_host_counts_for_rules_and_never_for_exceptions() {
     ] {
         assert!(meets("host: api.example.com", &call), "{call:?}");
         assert!(meets("not: { host: internal.example.com }", &call), "{call:?}");
-        assert!(meets("host: '*.example.com', not: { host: internal.example.com }", &call), "{call:?}");
+        assert!(
+            meets("host: '*.example.com', not: { host: internal.example.com }", &call),
+            "{call:?}"
+        );
     }
 }
 
@@ -95,7 +100,8 @@ fn a_reading_without_a_price_of_its_own_costs_what_everything_else_does() {
         ("{ '/health/**': 1, attribute: units }", 9),
         ("{ '/health/**': 7, default: 5 }", 7),
     ] {
-        let rules = rules(&format!("rules: [{{ name: api, key: [], limit: 1000/min, cost: {cost} }}]"));
+        let rules =
+            rules(&format!("rules: [{{ name: api, key: [], limit: 1000/min, cost: {cost} }}]"));
         let call = get("/health/..%2Fcheckout").attribute("units", tollgate_rules::Value::Whole(9));
         assert_eq!(call.price(&rules), price, "{cost}");
     }

@@ -11,7 +11,8 @@ fn at(day: u64, hour: u64, minute: u64) -> Time {
 }
 
 fn applies(time: &str, now: Time) -> bool {
-    let text = format!("rules: [{{ name: rule, key: [], limit: 5/min, match: {{ time: {time} }} }}]");
+    let text =
+        format!("rules: [{{ name: rule, key: [], limit: 5/min, match: {{ time: {time} }} }}]");
     !Call::new().met(&rules(&text), now).is_empty()
 }
 
@@ -44,7 +45,9 @@ fn the_first_minute_belongs_to_it_and_the_last_does_not() {
 fn clocks_that_are_set_back_do_not_matter() {
     // In New York, 2026-11-01: from 06:00 UTC on clocks show 01:00 for the second time.
     let time = "{ from: '01:00', to: '02:00', timezone: America/New_York }";
-    for (hour, minute, expected) in [(4, 59, false), (5, 0, true), (5, 59, true), (6, 0, true), (6, 59, true), (7, 0, false)] {
+    for (hour, minute, expected) in
+        [(4, 59, false), (5, 0, true), (5, 59, true), (6, 0, true), (6, 59, true), (7, 0, false)]
+    {
         assert_eq!(applies(time, at(0, hour, minute)), expected, "{hour}:{minute:02}");
     }
 }
@@ -56,8 +59,14 @@ timezone: Europe/Berlin
 rules: [{ name: rule, key: [], limit: 5/min, match: { time: [{ from: '09:00', to: '10:00' }, { from: '12:00', to: '13:00', timezone: UTC }] } }]
 ";
     let rules = rules(text);
-    for (hour, minute, expected) in [(7, 59, false), (8, 0, true), (8, 59, true), (9, 0, false), (12, 0, true), (13, 0, false)] {
-        assert_eq!(!Call::new().met(&rules, at(0, hour, minute)).is_empty(), expected, "{hour}:{minute:02}");
+    for (hour, minute, expected) in
+        [(7, 59, false), (8, 0, true), (8, 59, true), (9, 0, false), (12, 0, true), (13, 0, false)]
+    {
+        assert_eq!(
+            !Call::new().met(&rules, at(0, hour, minute)).is_empty(),
+            expected,
+            "{hour}:{minute:02}"
+        );
     }
 }
 

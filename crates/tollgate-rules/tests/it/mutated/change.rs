@@ -51,7 +51,8 @@ impl Change {
     /// change in this way.
     pub(super) fn made(self, text: &str, random: &mut Random) -> Option<(String, usize)> {
         let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        let meaningful = |line: &String| !line.trim().is_empty() && !line.trim_start().starts_with('#');
+        let meaningful =
+            |line: &String| !line.trim().is_empty() && !line.trim_start().starts_with('#');
         let places: Vec<usize> = (0..lines.len()).filter(|at| meaningful(&lines[*at])).collect();
         let at = *random.one_of(&places)?;
         let line = lines[at].clone();
@@ -71,18 +72,27 @@ impl Change {
     fn of_line(self, line: &str, random: &mut Random) -> Option<String> {
         let code = line.split(" #").next().unwrap_or(line);
         let indent = code.len() - code.trim_start().len();
-        let letters: Vec<(usize, char)> = code.char_indices().filter(|(at, _)| *at >= indent).collect();
+        let letters: Vec<(usize, char)> =
+            code.char_indices().filter(|(at, _)| *at >= indent).collect();
         let letter = *random.one_of(&letters)?;
-        let without = |(at, letter): (usize, char)| format!("{}{}", &line[..at], &line[at + letter.len_utf8()..]);
+        let without = |(at, letter): (usize, char)| {
+            format!("{}{}", &line[..at], &line[at + letter.len_utf8()..])
+        };
         let mut dropped = |of: &str| {
-            let found: Vec<(usize, char)> = letters.iter().copied().filter(|(_, letter)| of.contains(*letter)).collect();
+            let found: Vec<(usize, char)> =
+                letters.iter().copied().filter(|(_, letter)| of.contains(*letter)).collect();
             random.one_of(&found).copied().map(without)
         };
         match self {
             Self::DropLetter => Some(without(letter)),
-            Self::DoubleLetter => Some(format!("{}{}{}", &line[..letter.0], letter.1, &line[letter.0..])),
+            Self::DoubleLetter => {
+                Some(format!("{}{}{}", &line[..letter.0], letter.1, &line[letter.0..]))
+            }
             Self::SwapLetters => {
-                let pairs: Vec<_> = letters.windows(2).filter(|pair| pair[0].1.is_alphanumeric() && pair[1].1.is_alphanumeric()).collect();
+                let pairs: Vec<_> = letters
+                    .windows(2)
+                    .filter(|pair| pair[0].1.is_alphanumeric() && pair[1].1.is_alphanumeric())
+                    .collect();
                 let pair = random.one_of(&pairs)?;
                 let [(at, first), (_, second)] = **pair else { return None };
                 let end = at + first.len_utf8() + second.len_utf8();
@@ -95,7 +105,8 @@ impl Change {
             Self::DropQuote => dropped("\"'"),
             Self::DropBracket => dropped("[]{}"),
             _ => {
-                let (field, value) = code.split_once(": ").filter(|(_, value)| !value.trim().is_empty())?;
+                let (field, value) =
+                    code.split_once(": ").filter(|(_, value)| !value.trim().is_empty())?;
                 let other = match self {
                     Self::Number => "17",
                     Self::Text => "something else",

@@ -23,7 +23,8 @@ impl Around {
 /// line of what follows belongs to it: there a reader notices that something is missing.
 fn block(text: &str, line: usize) -> (usize, usize) {
     let lines: Vec<&str> = text.lines().collect();
-    let starts_section = |line: &str| !line.starts_with([' ', '-', '#', '}', ']']) && !line.trim().is_empty();
+    let starts_section =
+        |line: &str| !line.starts_with([' ', '-', '#', '}', ']']) && !line.trim().is_empty();
     let starts_item = |line: &str| line.starts_with("  - ") || line.starts_with("- ");
     let at = line.min(lines.len()).saturating_sub(1);
     let is_start = |at: &usize| starts_section(lines[*at]) || starts_item(lines[*at]);

@@ -18,7 +18,7 @@ pub(super) fn read(text: &str) -> Value {
     for event in Parser::new_from_str(text) {
         let (event, _) = event.expect("it is YAML");
         let value = match event {
-            Event::Scalar(text, style, ..) if style == ScalarStyle::Plain => plain(&text),
+            Event::Scalar(text, ScalarStyle::Plain, ..) => plain(&text),
             Event::Scalar(text, ..) => Value::String(text.into_owned()),
             Event::SequenceStart(..) => {
                 open.push(Open::List(Vec::new()));
@@ -40,7 +40,9 @@ pub(super) fn read(text: &str) -> Value {
             None => root = value,
             Some(Open::List(items)) => items.push(value),
             Some(Open::Map(entries, key)) => match key.take() {
-                None => *key = Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned)),
+                None => {
+                    *key = Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned));
+                }
                 Some(key) => _ = entries.insert(key, value),
             },
         }
@@ -64,7 +66,8 @@ fn plain(text: &str) -> Value {
 
 #[test]
 fn reads_yaml_as_an_editor_does() {
-    let text = "a: 1\nb: [x, 'y', \"2\", 2.5, ~]\nc: { d: true, 401: e }\nf: 1_000\ng: 10/s burst 20\n";
+    let text =
+        "a: 1\nb: [x, 'y', \"2\", 2.5, ~]\nc: { d: true, 401: e }\nf: 1_000\ng: 10/s burst 20\n";
     let expected = serde_json::json!({
         "a": 1,
         "b": ["x", "y", "2", 2.5, null],

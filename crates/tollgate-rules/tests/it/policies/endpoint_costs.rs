@@ -32,7 +32,12 @@ fn admits_as_many_of_each_as_the_budget_affords() {
 fn spends_one_budget_on_all_of_them() {
     let stage = Stage::of("endpoint-costs");
     let mut left = 1_000;
-    let visits = [("GET", "/profile", 1), ("GET", "/search", 5), ("POST", "/upload", 50), ("POST", "/video", 200)];
+    let visits = [
+        ("GET", "/profile", 1),
+        ("GET", "/search", 5),
+        ("POST", "/upload", 50),
+        ("POST", "/video", 200),
+    ];
     for (method, target, cost) in visits {
         left -= cost;
         assert_eq!(stage.admit(1, &request(method, target)).remaining, left);

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use tollgate_rules::Finding;
+
 use super::document;
 use super::stage::{folder, load, names};
 
@@ -17,8 +19,9 @@ fn every_policy_is_without_errors_and_warnings_other_than_those_that_are_meant()
     assert!(names.len() >= 13, "{names:?}");
     for name in names {
         let report = load(&name).report;
-        let found: Vec<&str> = report.findings().iter().map(|finding| finding.code()).collect();
-        let meant = MEANT.iter().find(|(policy, _)| *policy == name).map_or(&[][..], |(_, codes)| codes);
+        let found: Vec<&str> = report.findings().iter().map(Finding::code).collect();
+        let meant =
+            MEANT.iter().find(|(policy, _)| *policy == name).map_or(&[][..], |(_, codes)| codes);
         assert_eq!(found, meant, "{name}:\n{report}");
     }
 }
@@ -59,7 +62,10 @@ fn the_schema_refuses_what_a_policy_may_not_say() {
 fn every_policy_is_in_the_readme() {
     let readme = std::fs::read_to_string(folder().join("../README.md")).expect("there is one");
     for name in names() {
-        assert!(readme.contains(&format!("(policies/{name}.yaml)")), "{name} is not in examples/README.md");
+        assert!(
+            readme.contains(&format!("(policies/{name}.yaml)")),
+            "{name} is not in examples/README.md"
+        );
     }
 }
 

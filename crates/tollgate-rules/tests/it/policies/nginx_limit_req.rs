@@ -73,10 +73,11 @@ fn delay_keeps_to_ten_a_second_in_the_long_run() {
 #[test]
 fn counts_each_address_by_itself() {
     let stage = Stage::of("nginx-limit-req");
-    for (target, admitted) in [("/plain/", 1), ("/queued/", 21), ("/nodelay/", 21), ("/delay/", 21)] {
+    for (target, admitted) in [("/plain/", 1), ("/queued/", 21), ("/nodelay/", 21), ("/delay/", 21)]
+    {
         assert_eq!(stage.burst(&get(target)), admitted, "{target}");
         let other = get(target).peer([203, 0, 113, 10].into());
-        assert_eq!(stage.ask(&other).delay, Duration::ZERO);
+        assert_eq!(stage.admit(1, &other).delay, Duration::ZERO, "{target}");
         assert_eq!(stage.burst(&other), admitted - 1, "{target}");
     }
 }

@@ -26,7 +26,10 @@ fn admits_as_much_as_the_plan_says() {
         let request = get().headers(&headers);
         // As one request of that size, and as the last one of many.
         let told = stage.admit(1, &request.cost(minute - 1));
-        assert_eq!((told.left("per-minute"), told.left("per-day")), (Some(1), Some(day - minute + 1)));
+        assert_eq!(
+            (told.left("per-minute"), told.left("per-day")),
+            (Some(1), Some(day - minute + 1))
+        );
         assert_eq!(stage.burst(&request), 1, "{organisation}");
         let each = Duration::from_secs(60).as_micros() / u128::from(minute);
         assert_eq!(stage.come_back("per-minute", &request).as_micros(), each);

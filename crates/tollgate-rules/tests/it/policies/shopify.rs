@@ -16,7 +16,11 @@ fn app(plan: &'static str) -> [(&'static str, Value<'static>); 2] {
 }
 
 fn query(plan: &'static str, cost: i64) -> [(&'static str, Value<'static>); 3] {
-    [("app", Value::Text("labels")), ("plan", Value::Text(plan)), ("query_cost", Value::Whole(cost))]
+    [
+        ("app", Value::Text("labels")),
+        ("plan", Value::Text(plan)),
+        ("query_cost", Value::Whole(cost)),
+    ]
 }
 
 #[test]
@@ -24,7 +28,8 @@ fn holds_forty_requests_and_leaks_two_a_second_or_ten_times_that_on_plus() {
     for (plan, size, leak) in [("standard", 40, 2), ("plus", 400, 20)] {
         let stage = Stage::of("shopify");
         let attributes = app(plan);
-        let request = Request::new().method("GET").target(REST).headers(&SHOP).attributes(&attributes);
+        let request =
+            Request::new().method("GET").target(REST).headers(&SHOP).attributes(&attributes);
         assert_eq!(stage.burst(&request), size, "{plan}");
         let each = Duration::from_secs(1) / u32::try_from(leak).unwrap();
         assert_eq!(stage.come_back("rest", &request), each);
@@ -73,7 +78,8 @@ fn charges_queries_what_they_cost() {
 fn never_admits_a_query_of_more_than_a_thousand_points() {
     let stage = Stage::of("shopify");
     let too_dear = query("plus", 1_001);
-    let request = Request::new().method("POST").target(GRAPHQL).headers(&SHOP).attributes(&too_dear);
+    let request =
+        Request::new().method("POST").target(GRAPHQL).headers(&SHOP).attributes(&too_dear);
     let refused = stage.refuse("single-query", &request);
     assert_eq!((refused.refusal, refused.retry_after), (Some(Refusal::CostAboveLimit), None));
     let dear = query("plus", 1_000);

@@ -19,11 +19,15 @@ fn admits_a_hundred_at_once_ten_slowly_and_no_more() {
         }
         for number in 101..=110 {
             let told = stage.admit(1, &request);
-            assert_eq!(told.delay, Duration::from_millis(200), "request {number} of minute {minute}");
+            assert_eq!(
+                told.delay,
+                Duration::from_millis(200),
+                "request {number} of minute {minute}"
+            );
         }
         let wait = stage.refuse("api", &request).retry_after.expect("the next minute comes");
         assert_eq!(wait, Duration::from_secs(if minute == 0 { 45 } else { 60 }));
-        stage.wait(wait - Duration::from_micros(1));
+        stage.wait(wait.saturating_sub(Duration::from_micros(1)));
         stage.refuse("api", &request);
         stage.wait(Duration::from_micros(1));
     }

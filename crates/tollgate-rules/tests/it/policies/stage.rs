@@ -6,7 +6,7 @@ use std::pin::pin;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use tollgate::{Clock, Limiter, ManualClock, Memory, Refusal, Time};
+use tollgate::{Clock, Limiter, ManualClock, Memory, Refusal, Time, Verdict};
 use tollgate_rules::{
     Answered, Outcome, Purpose, Released, Request, RuleFile, RuleSet, Shelf, Tollgate,
 };
@@ -44,7 +44,8 @@ pub(super) fn folder() -> PathBuf {
 
 /// Reads a policy; it has to be without mistakes.
 pub(super) fn load(name: &str) -> RuleFile {
-    let file = RuleFile::load(&folder().join(name).with_extension("yaml")).expect("there is a policy");
+    let file =
+        RuleFile::load(&folder().join(name).with_extension("yaml")).expect("there is a policy");
     assert!(!file.report.has_errors(), "{}", file.report);
     file
 }
@@ -149,8 +150,8 @@ const MANY: usize = 20_000;
 fn told(answer: &Answered<'_>) -> Told {
     let planned = answer.planned;
     let name = |check| planned.rule(check).map_or(String::new(), |rule| rule.name().to_owned());
-    let strictest = answer.verdict.and_then(|verdict| verdict.strictest());
-    let decisions = answer.verdict.map(|verdict| verdict.decisions()).unwrap_or_default();
+    let strictest = answer.verdict.and_then(Verdict::strictest);
+    let decisions = answer.verdict.map(Verdict::decisions).unwrap_or_default();
     let duration = |span: tollgate::Span| Duration::from_micros(span.as_micros());
     Told {
         allowed: answer.is_allowed(),
@@ -160,7 +161,7 @@ fn told(answer: &Answered<'_>) -> Told {
         },
         limit: strictest.map_or(0, |strictest| strictest.decision.limit()),
         remaining: strictest.map_or(0, |strictest| strictest.decision.remaining()),
-        retry_after: answer.verdict.and_then(|verdict| verdict.retry_after()).map(duration),
+        retry_after: answer.verdict.and_then(Verdict::retry_after).map(duration),
         delay: answer.verdict.map_or(Duration::ZERO, |verdict| duration(verdict.delay())),
         refusal: strictest.and_then(|strictest| strictest.decision.refusal()),
         slot: answer.slot(),
@@ -190,4 +191,3 @@ pub(super) fn names() -> Vec<String> {
     names.sort();
     names
 }
-

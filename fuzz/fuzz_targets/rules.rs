@@ -1,0 +1,94 @@
+//! Asserts that any bytes are a rule file that is read without panic, with findings that lie in what
+//! was read and can be shown; that there are rules exactly if there is no error, as many as the file
+//! lists; and that requests are planned by them, the same request always to the same checks.
+//!
+//! Parts that are divided by a zero byte are files of their own: `main.yaml`, then those it may name.
+
+#![no_main]
+
+use std::path::Path;
+
+use libfuzzer_sys::fuzz_target;
+use tollgate::{Check, Time};
+use tollgate_rules::{Desk, Directory, Purpose, Request, RuleFile, RuleSet, Shelf, Value};
+
+/// The other files, by the names that seeds use.
+const OTHERS: [&str; 4] = ["other.yaml", "tiers.csv", "tiers.yaml", "key.pem"];
+
+fuzz_target!(|data: &[u8]| {
+    let mut parts = data.split(|byte| *byte == 0);
+    let mut shelf = Shelf::new().with("main.yaml", parts.next().unwrap_or_default());
+    for (name, part) in OTHERS.into_iter().zip(parts) {
+        shelf = shelf.with(name, part);
+    }
+    let read = || RuleFile::load_with(Path::new("main.yaml"), &shelf, &variable);
+    let (Ok(file), Ok(again)) = (read(), read()) else { return };
+    assert_report(&file);
+    assert_eq!(file.report.findings(), again.report.findings(), "read in two ways");
+    if let (Some(rules), Some(again)) = (file.rules, again.rules) {
+        assert_plans(&rules, &again);
+    }
+});
+
+fn variable(name: &str) -> Option<String> {
+    (name == "SECRET").then(|| "0123456789abcdef0123456789abcdef".to_owned())
+}
+
+fn assert_report(file: &RuleFile) {
+    let report = &file.report;
+    assert_eq!(file.rules.is_some(), !report.has_errors(), "rules in spite of errors, or none");
+    for finding in report.findings() {
+        let places = finding.related_places().iter().map(|(span, _)| *span);
+        for span in std::iter::once(finding.span()).chain(places) {
+            let text = report.sources().text(span.source());
+            assert!(text.get(span.range()).is_some(), "outside of its text: {}", finding.message());
+        }
+        let place = report.locate(finding);
+        assert!(place.line >= 1 && place.column >= 1 && place.line <= place.end_line);
+        assert!(!finding.message().is_empty());
+        assert_ne!(finding.code(), "lost-rule", "a rule got lost");
+    }
+    let shown = report.render(false);
+    assert!(!shown.contains('\u{1b}'), "a control character would reach a terminal");
+    assert_eq!(shown.is_empty(), report.findings().is_empty());
+}
+
+fn assert_plans(rules: &RuleSet, again: &RuleSet) {
+    let headers = [
+        ("host", "api.example.com"),
+        ("x-user-id", "42"),
+        ("X-Api-Key", "k-1"),
+        ("cookie", "sid=s; a=b"),
+        ("authorization", "Bearer a.b.c"),
+        ("x-forwarded-for", "203.0.113.9, 10.0.0.1"),
+        ("content-length", "70000"),
+    ];
+    let attributes =
+        [("user", Value::Text("ann")), ("age", Value::Real(0.5)), ("cost", Value::Whole(-1))];
+    let plain = Request::new().method("POST").target("/api/v1/x?id=7").headers(&headers);
+    let requests = [
+        Request::new(),
+        plain.peer([10, 0, 0, 1].into()),
+        plain.target("/health/..%2Fcheckout;a/%zz/é").attributes(&attributes).cost(3),
+        Request::new().attributes(&attributes).cost(0).body_size(u64::MAX),
+    ];
+    let times = [Time::EPOCH, Time::from_micros(1_793_491_200_000_000), Time::MAX];
+    let directory = Directory::new();
+    for (request, now) in requests.iter().flat_map(|request| times.map(|now| (request, now))) {
+        for purpose in [Purpose::Take, Purpose::Failure(Some(401))] {
+            let (mut desk, mut other) = (Desk::new(), Desk::new());
+            let planned = rules.plan_for(purpose, &directory, request, now, &mut desk);
+            let same = again.plan_for(purpose, &directory, request, now, &mut other);
+            assert_eq!(planned.outcome(), same.outcome());
+            let (own, others) = (planned.plan().checks(), same.plan().checks());
+            let owed = |check: &Check<'_>| (check.limit().clone(), check.key().to_vec());
+            let (own, others) = (own.iter().map(owed), others.iter().map(owed));
+            assert!(own.eq(others), "another node plans otherwise");
+            for check in 0..planned.plan().checks().len() {
+                assert!(planned.rule(check).is_some(), "a check that belongs to no rule");
+            }
+        }
+        assert!(rules.explain(&directory, request, now).to_string().starts_with("request\n"));
+    }
+    let _ = rules.envelopes();
+}
