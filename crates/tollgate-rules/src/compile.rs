@@ -135,6 +135,11 @@ impl<'c> Compiler<'c> {
         // What is half understood looks doubtful in ways that its author did not mean.
         if !self.findings.has_errors() {
             crate::doubts::check(&drafts, &self.identities, &mut self.findings);
+            if let (true, Some(first)) = (drafts.is_empty(), documents.first()) {
+                let span = Span::new(first.root.span.source(), 0, 0);
+                self.warn_at(span, "no-rules", "there are no rules, so nothing is limited")
+                    .help("write some, as in `rules: [{ name: api, key: ip, limit: 100/min }]`");
+            }
         }
         let rules: Vec<Rule> = drafts.into_iter().map(|draft| draft.rule).collect();
         let identities = std::mem::take(&mut self.identities);
@@ -274,11 +279,6 @@ struct Reported<'f> {
 }
 
 impl Reported<'_> {
-    fn label(mut self, label: impl Into<String>) -> Self {
-        self.finding = self.finding.take().map(|finding| finding.label(label));
-        self
-    }
-
     fn help(mut self, help: impl Into<String>) -> Self {
         self.finding = self.finding.take().map(|finding| finding.help(help));
         self

@@ -128,10 +128,11 @@ impl Standing {
         let after = tier_at(now);
         let made = self.tier_at(now).and_then(|assigned| assigned.before.clone());
         let edges = self.tiers.iter().flat_map(|one| [one.during.from, one.during.until]).flatten();
-        let crossed = edges.filter(|edge| *edge <= now && edge.as_micros() > 0).filter_map(|edge| {
-            let before = tier_at(Time::from_micros(edge.as_micros() - 1));
-            (before != tier_at(edge)).then(|| (before.clone(), edge))
-        });
+        let crossed =
+            edges.filter(|edge| *edge <= now && edge.as_micros() > 0).filter_map(|edge| {
+                let before = tier_at(Time::from_micros(edge.as_micros() - 1));
+                (before != tier_at(edge)).then(|| (before.clone(), edge))
+            });
         let last = crossed.chain(made).max_by_key(|(_, at)| *at);
         let (before, at) = last.filter(|(before, _)| before != after)?;
         Some(Change { before, after: after.clone(), at })

@@ -42,10 +42,10 @@ impl RuleSet {
         out.push_str("rules\n");
         match listing(self, &mut facts) {
             Some(Listing::Block) => {
-                out.push_str("  none is asked: the caller is on the block-list and is refused\n")
+                out.push_str("  none is asked: the caller is on the block-list and is refused\n");
             }
             Some(Listing::Allow) => {
-                out.push_str("  none is asked: the caller is on the allow-list\n")
+                out.push_str("  none is asked: the caller is on the allow-list\n");
             }
             None if self.rules.is_empty() => out.push_str("  there are none\n"),
             None => {
@@ -207,9 +207,8 @@ fn write_request(facts: &mut Facts<'_>, out: &mut String) {
         let path = target.split(|byte| *byte == b'?').next().unwrap_or_default();
         String::from_utf8_lossy(path).escape_debug().to_string()
     });
-    let read = facts
-        .paths()
-        .map(|paths| String::from_utf8_lossy(paths.main()).escape_debug().to_string());
+    let read =
+        facts.paths().map(|paths| String::from_utf8_lossy(paths.main()).escape_debug().to_string());
     let _ = write!(out, "request\n  {method}");
     if let (Some(sent), Some(read)) = (sent, read) {
         let _ = write!(out, " {read}");

@@ -340,8 +340,8 @@ impl<'r> Facts<'r> {
             for index in 0..self.rules.identities.len() {
                 let known = self.rules.known[index]
                     || self.directory.knows(&self.rules.identities[index].name);
-                if known && let Some(standing) = self.standing(index) {
-                    standings.push((index, standing));
+                if known {
+                    self.add_standings(index, &mut standings);
                 }
             }
             self.standings = Some(standings);
@@ -349,18 +349,19 @@ impl<'r> Facts<'r> {
         self.standings.get_or_insert_default()
     }
 
-    fn standing(&mut self, index: usize) -> Option<Arc<Standing>> {
+    fn add_standings(&mut self, index: usize, standings: &mut Standings) {
         let (rules, directory) = (self.rules, self.directory);
         let found = self.identity(index);
         if found.is_missing() {
-            return None;
+            return;
         }
         let mut subject = Keys::default();
         found.write(&mut subject);
         let subject = subject.as_slice();
         let name = &rules.identities[index].name;
-        // Who is known to others is known better than the file knows.
-        directory.get(name, subject).or_else(|| rules.directory.get(name, subject))
+        // What others say counts before what the file says.
+        let known = [directory.get(name, subject), rules.directory.get(name, subject)];
+        standings.extend(known.into_iter().flatten().map(|standing| (index, standing)));
     }
 }
 

@@ -3,8 +3,11 @@
 use std::borrow::Cow;
 use std::net::IpAddr;
 
+use crate::address;
 use crate::address::client::Proxies;
 use crate::address::group::{Group, Prefixes};
+use crate::digest::Digester;
+use crate::host::HostName;
 use crate::keys::Keys;
 use crate::path::Pattern;
 
@@ -67,6 +70,46 @@ pub(crate) enum Identified<'r> {
     Bytes(Cow<'r, [u8]>),
     Digest([u8; 16]),
     Address { address: IpAddr, group: Group },
+}
+
+/// A text that cannot be what an identity was found to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum NotACaller {
+    /// The identity is an address, and the text is none.
+    Address,
+    /// The identity is made of several headers, which cannot be written down.
+    Fingerprint,
+    /// It is empty.
+    Nobody,
+}
+
+impl Identity {
+    /// What a caller is filed under in a directory, beside the name of the identity, if this text is
+    /// what the identity is found to be.
+    pub(crate) fn subject(
+        &self,
+        value: &str,
+        digester: &Digester,
+    ) -> Result<Box<[u8]>, NotACaller> {
+        let found = match &self.source {
+            Source::Address { prefixes, .. } => {
+                let address = address::read(value.as_bytes()).ok_or(NotACaller::Address)?;
+                Identified::Address { address, group: prefixes.group(address) }
+            }
+            Source::Method => Identified::value(value.to_ascii_uppercase().into_bytes()),
+            Source::Host => HostName::of(value)
+                .map_or(Identified::Missing, |host| Identified::value(host.as_bytes().to_vec())),
+            Source::Fingerprint(_) => return Err(NotACaller::Fingerprint),
+            _ => Identified::value(value.as_bytes())
+                .guarded(self.secret, |of, bytes| digester.digest(of, [bytes])),
+        };
+        if found.is_missing() {
+            return Err(NotACaller::Nobody);
+        }
+        let mut subject = Keys::default();
+        found.write(&mut subject);
+        Ok(subject.as_slice().into())
+    }
 }
 
 /// From here on a value goes into keys as a digest: a caller does not choose how much memory a key takes.

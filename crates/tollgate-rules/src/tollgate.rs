@@ -185,7 +185,7 @@ impl<S: Store> Tollgate<S> {
         if rules.has_secret { &rules.digester } else { &self.own }
     }
 
-    fn now(&self) -> tollgate::Time {
+    pub(crate) fn now(&self) -> tollgate::Time {
         self.limiter.store().clock().now()
     }
 }

@@ -14,9 +14,9 @@ use crate::spelling;
 const SOURCES: [&str; 8] =
     ["header", "cookie", "query", "path", "segment", "attribute", "jwt", "fingerprint"];
 const OF_ADDRESSES: [&str; 4] = ["trusted_proxies", "forwarded_by", "ipv4_prefix", "ipv6_prefix"];
-/// Headers whose values open doors.
-const SECRET_HEADERS: [&str; 5] =
-    ["authorization", "proxy-authorization", "x-api-key", "api-key", "apikey"];
+/// Words in names of what opens doors: `x-api-key`, `access_token`, `authorization`.
+const SECRETS: [&str; 8] =
+    ["authorization", "key", "apikey", "token", "secret", "password", "credential", "credentials"];
 
 /// The identity that is not one of its own: which tier a caller has.
 pub(super) const TIER: &str = "tier";
@@ -54,7 +54,8 @@ impl Compiler<'_> {
             return;
         };
         let node = &entry.value;
-        let secret = node.get("secret").and_then(Node::flag).unwrap_or_else(|| source.is_secret());
+        let secret =
+            node.get("secret").and_then(Node::flag).unwrap_or_else(|| source.is_secret(name));
         let if_missing = node.get("if_missing").and_then(Node::text).and_then(if_missing);
         self.add(Identity {
             name: name.into(),
@@ -179,17 +180,16 @@ impl Compiler<'_> {
             }
             Some((_, Some(0))) => Trust::Nobody,
             Some((proxies, Some(hops))) => {
-                match u8::try_from(hops).ok().filter(|hops| *hops <= MOST_HOPS) {
-                    Some(hops) => Trust::Hops(hops),
-                    None => {
-                        self.error(
-                            proxies,
-                            "too-many-hops",
-                            format!("{hops} proxies in a row are too many"),
-                        )
-                        .help(format!("use at most {MOST_HOPS}, or name their networks"));
-                        return None;
-                    }
+                if let Some(hops) = u8::try_from(hops).ok().filter(|hops| *hops <= MOST_HOPS) {
+                    Trust::Hops(hops)
+                } else {
+                    self.error(
+                        proxies,
+                        "too-many-hops",
+                        format!("{hops} proxies in a row are too many"),
+                    )
+                    .help(format!("use at most {MOST_HOPS}, or name their networks"));
+                    return None;
                 }
             }
             Some((proxies, None)) => Trust::Networks(self.networks_of(proxies)),
@@ -209,13 +209,12 @@ impl Compiler<'_> {
         let Some(node) = node.get(field) else { return Some(default) };
         let most = if field == "ipv4_prefix" { 32 } else { 128 };
         let bits = node.whole()?;
-        match u8::try_from(bits).ok().filter(|bits| (1..=most).contains(bits)) {
-            Some(bits) => Some(bits),
-            None => {
-                let message = format!("an address has no prefix of {bits} bits");
-                self.error(node, "bad-prefix", message).help(format!("use 1 to {most}"));
-                None
-            }
+        if let Some(bits) = u8::try_from(bits).ok().filter(|bits| (1..=most).contains(bits)) {
+            Some(bits)
+        } else {
+            let message = format!("an address has no prefix of {bits} bits");
+            self.error(node, "bad-prefix", message).help(format!("use 1 to {most}"));
+            None
         }
     }
 
@@ -303,7 +302,7 @@ impl Compiler<'_> {
         Some(self.add(Identity {
             name: name.into(),
             source,
-            secret: false,
+            secret: names_a_secret(name),
             if_missing: IfMissing::Share,
         }))
     }
@@ -317,7 +316,8 @@ impl Compiler<'_> {
 /// More proxies in a row than anybody has.
 const MOST_HOPS: u8 = 16;
 
-fn is_name(name: &str) -> bool {
+/// Whether a text can be the name of an identity or a tier.
+pub(super) fn is_name(name: &str) -> bool {
     let letter = |letter: u8| letter.is_ascii_alphanumeric() || b"_.-".contains(&letter);
     !name.is_empty() && name.len() <= 64 && name.bytes().all(letter)
 }
@@ -332,13 +332,18 @@ pub(super) fn if_missing(word: &str) -> Option<IfMissing> {
     }
 }
 
+fn names_a_secret(name: &str) -> bool {
+    let mut words = name.split(|letter: char| !letter.is_ascii_alphanumeric());
+    words.any(|word| SECRETS.iter().any(|secret| word.eq_ignore_ascii_case(secret)))
+}
+
 impl Identity {
     /// An attribute of its own name.
     fn told(name: &str) -> Self {
         Self {
             name: name.into(),
             source: Source::Attribute(name.into()),
-            secret: false,
+            secret: names_a_secret(name),
             if_missing: IfMissing::Share,
         }
     }
@@ -352,10 +357,12 @@ impl Source {
     }
 
     /// Whether what is found there opens doors, unless the file says otherwise.
-    fn is_secret(&self) -> bool {
+    fn is_secret(&self, identity: &str) -> bool {
         match self {
-            Self::Header(name) => SECRET_HEADERS.contains(&&**name),
             Self::Cookie(_) => true,
+            Self::Header(name) | Self::Query(name) | Self::Attribute(name) => {
+                names_a_secret(name) || names_a_secret(identity)
+            }
             _ => false,
         }
     }

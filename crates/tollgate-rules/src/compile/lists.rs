@@ -6,14 +6,16 @@ use super::limits::Naming;
 use super::rules::Draft;
 use super::{Compiler, items};
 use crate::directory::{Assigned, During, Listed, Listing, Override};
-use crate::identity::{Identified, Source};
-use crate::keys::Keys;
+use crate::identity::{NotACaller, Source};
 use crate::limits::Windows;
 use crate::load::Document;
 use crate::node::{Entry, Node, Value};
 use crate::ruleset::ListedNetworks;
 use crate::source::Span;
 use crate::spelling;
+
+/// The name of an identity, and what a caller is filed under beside it.
+type Caller = (Box<str>, Box<[u8]>);
 
 impl Compiler<'_> {
     /// Who is let through, and who is kept out.
@@ -50,7 +52,7 @@ impl Compiler<'_> {
             let Some(scalar) = item.scalar().filter(|scalar| !scalar.is_broken()) else { continue };
             let Some(subject) = self.subject(identity, scalar.text(), item.span) else { continue };
             self.directory.change(&name, &subject, |standing| {
-                standing.listed.push(Listed { listing, during })
+                standing.listed.push(Listed { listing, during });
             });
         }
     }
@@ -71,37 +73,27 @@ impl Compiler<'_> {
         span: Span,
     ) -> Option<Box<[u8]>> {
         let known = &self.identities[identity];
-        let (digester, secret) = (&self.digester, known.secret);
-        if secret {
+        if known.secret {
             self.sources.mask(span);
         }
-        let found = match &known.source {
-            Source::Address { prefixes, .. } => match crate::address::read(value.as_bytes()) {
-                Some(address) => Identified::Address { address, group: prefixes.group(address) },
-                None => {
-                    self.error_at(span, "bad-address", "this is not an address")
-                        .help("use one as in `203.0.113.9`");
-                    return None;
-                }
-            },
-            Source::Method => Identified::value(value.to_ascii_uppercase().into_bytes()),
-            Source::Host => Identified::value(value.to_ascii_lowercase().into_bytes()),
-            Source::Fingerprint(_) => {
+        match known.subject(value, &self.digester) {
+            Ok(subject) => Some(subject),
+            Err(NotACaller::Address) => {
+                self.error_at(span, "bad-address", "this is not an address")
+                    .help("use one as in `203.0.113.9`");
+                None
+            }
+            Err(NotACaller::Fingerprint) => {
                 self.error_at(span, "bad-caller", "a fingerprint cannot be written down")
                     .help("name the caller by another identity");
-                return None;
+                None
             }
-            _ => Identified::value(value.as_bytes())
-                .guarded(secret, |of, bytes| digester.digest(of, [bytes])),
-        };
-        if found.is_missing() {
-            self.error_at(span, "empty", "a caller cannot be nobody")
-                .help("write the value of the identity");
-            return None;
+            Err(NotACaller::Nobody) => {
+                self.error_at(span, "empty", "a caller cannot be nobody")
+                    .help("write the value of the identity");
+                None
+            }
         }
-        let mut subject = Keys::default();
-        found.write(&mut subject);
-        Some(subject.as_slice().into())
     }
 
     /// Other limits or another tier for a time.
@@ -130,7 +122,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn callers(&mut self, node: &Node) -> Vec<(Box<str>, Box<[u8]>)> {
+    fn callers(&mut self, node: &Node) -> Vec<Caller> {
         let mut callers = Vec::new();
         if node.entries().is_empty() && !matches!(node.value, Value::Scalar(_) | Value::List(_)) {
             self.error(node, "nobody", "this names nobody")
@@ -156,7 +148,7 @@ impl Compiler<'_> {
         &mut self,
         item: &Node,
         tier: &Node,
-        callers: Option<Vec<(Box<str>, Box<[u8]>)>>,
+        callers: Option<Vec<Caller>>,
         during: During,
     ) {
         if let Some(rule) = item.entry("rule") {
@@ -182,7 +174,7 @@ impl Compiler<'_> {
         &mut self,
         item: &Node,
         limit: &Entry,
-        callers: Option<Vec<(Box<str>, Box<[u8]>)>>,
+        callers: Option<Vec<Caller>>,
         during: During,
         rules: &mut [Draft],
     ) {

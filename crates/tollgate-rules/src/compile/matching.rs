@@ -17,15 +17,15 @@ impl Compiler<'_> {
             match entry.key.text.as_str() {
                 "method" => {
                     matcher.methods =
-                        value.items().iter().filter_map(|item| self.method(item)).collect()
+                        value.items().iter().filter_map(|item| self.method(item)).collect();
                 }
                 "host" => {
                     matcher.hosts =
-                        value.items().iter().filter_map(|item| self.host(item)).collect()
+                        value.items().iter().filter_map(|item| self.host(item)).collect();
                 }
                 "path" => {
                     matcher.paths =
-                        value.items().iter().filter_map(|item| self.pattern(item)).collect()
+                        value.items().iter().filter_map(|item| self.pattern(item)).collect();
                 }
                 "header" => matcher.headers = self.header_conditions(value),
                 "attribute" => matcher.attributes = self.attribute_conditions(value),
@@ -42,7 +42,7 @@ impl Compiler<'_> {
                 }
                 "time" => {
                     matcher.times =
-                        value.items().iter().filter_map(|item| self.daytime(item)).collect()
+                        value.items().iter().filter_map(|item| self.daytime(item)).collect();
                 }
                 "not" => {
                     for item in value.items() {

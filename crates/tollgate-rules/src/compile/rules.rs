@@ -270,7 +270,7 @@ impl Compiler<'_> {
                 None => {
                     _ = self
                         .error(item, "bad-status", "this is not a status of an answer")
-                        .help("use 100 to 599, as in `[401, 403]`")
+                        .help("use 100 to 599, as in `[401, 403]`");
                 }
             }
         }

@@ -39,7 +39,7 @@ impl Compiler<'_> {
                             item,
                             "bad-network",
                             said(scalar, &error, "a network or address"),
-                        )
+                        );
                     }
                 }
             }
@@ -74,15 +74,13 @@ impl Compiler<'_> {
         if scalar.text() == "off" {
             return Some(Listen::Off);
         }
-        match scalar.text().parse() {
-            Ok(address) => Some(Listen::At(address)),
-            Err(_) => {
-                let message = format!("`{}` is not an address with a port", scalar.shown());
-                self.error(node, "bad-address", message).help(
-                    "use one as in `127.0.0.1:7070`, `[::1]:7070` or `0.0.0.0:7070`, or `off`",
-                );
-                None
-            }
+        if let Ok(address) = scalar.text().parse() {
+            Some(Listen::At(address))
+        } else {
+            let message = format!("`{}` is not an address with a port", scalar.shown());
+            self.error(node, "bad-address", message)
+                .help("use one as in `127.0.0.1:7070`, `[::1]:7070` or `0.0.0.0:7070`, or `off`");
+            None
         }
     }
 }

@@ -60,14 +60,13 @@ mod tokens {
             let claim = node.get("claim")?.text()?;
             let settings = self.token_settings(node, document)?;
             let known = self.tokens.iter().position(|(known, _)| *known == settings);
-            let token = match known {
-                Some(token) => token,
-                None => {
-                    let verifier = self.verifier(node, &settings)?;
-                    let token = Token { carrier: settings.carrier.clone(), verifier };
-                    self.tokens.push((settings, token));
-                    self.tokens.len() - 1
-                }
+            let token = if let Some(token) = known {
+                token
+            } else {
+                let verifier = self.verifier(node, &settings)?;
+                let token = Token { carrier: settings.carrier.clone(), verifier };
+                self.tokens.push((settings, token));
+                self.tokens.len() - 1
             };
             Some(Source::Claim { token, claim: claim.into() })
         }

@@ -88,7 +88,7 @@ impl Compiler<'_> {
                 None => {
                     _ = self
                         .error_at(span, "bad-table", "a line needs a caller and a tier")
-                        .help("write `caller,tier`")
+                        .help("write `caller,tier`");
                 }
             }
         }

@@ -1,6 +1,6 @@
 //! `tiers`: their names, and how a caller's is found.
 
-use super::identities::TIER;
+use super::identities::{TIER, is_name};
 use super::{Compiler, entries};
 use crate::identity::{Identity, IfMissing};
 use crate::load::Document;
@@ -56,6 +56,11 @@ impl Compiler<'_> {
                         .help("keep one of them");
                 }
                 None => seen.push(entry),
+            }
+            if !is_name(&entry.key.text) {
+                let message = format!("`{}` cannot be the name of a tier", entry.key.shown());
+                self.error_at(entry.key.span, "bad-name", message)
+                    .help("use up to 64 letters, digits, `_`, `.` and `-`, as in `free`");
             }
         }
         seen.iter().map(|entry| entry.key.text.as_str().into()).collect()

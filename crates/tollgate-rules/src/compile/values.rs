@@ -94,7 +94,7 @@ impl Compiler<'_> {
                         item,
                         "bad-network",
                         said(scalar, &error, "a network or address"),
-                    )
+                    );
                 }
             }
         }

@@ -2,6 +2,7 @@
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "tests fail by panicking")]
 
+mod callers;
 mod costs;
 mod diagnostics;
 mod files;
