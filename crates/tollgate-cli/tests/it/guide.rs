@@ -68,8 +68,8 @@ fn the_guide_shows_what_the_program_says() {
             let fresh: Vec<String> =
                 said.trim_end().lines().map(|line| line.trim_end().to_owned()).collect();
             shown += 1;
-            moved += isize::try_from(fresh.len()).unwrap()
-                - isize::try_from(end - first - 1).unwrap();
+            moved +=
+                isize::try_from(fresh.len()).unwrap() - isize::try_from(end - first - 1).unwrap();
             lines.splice(first + 1..end, fresh);
         }
     }

@@ -39,7 +39,8 @@ fn shows(bytes: &[u8]) -> bool {
     parts.clone().any(|part| bytes.windows(6).any(|found| found == part)) || {
         // Slots are written in hexadecimal digits.
         let digit = |letter: &u8| char::from(*letter).to_digit(16);
-        let pairs = bytes.chunks_exact(2).map(|pair| Some(digit(&pair[0])? * 16 + digit(&pair[1])?));
+        let pairs =
+            bytes.chunks_exact(2).map(|pair| Some(digit(&pair[0])? * 16 + digit(&pair[1])?));
         let read: Vec<u32> = pairs.map(Option::unwrap_or_default).collect();
         let mut parts = parts.map(|part| part.iter().map(|byte| u32::from(*byte)));
         parts.any(|part| read.windows(6).any(|found| part.clone().eq(found.iter().copied())))
