@@ -53,6 +53,9 @@ impl Costs {
         if facts.request.cost == Some(0) {
             return 0;
         }
+        if self.is_callers() {
+            return facts.request.cost.unwrap_or(1).min(tollgate::Cost::MAX.units());
+        }
         let cost = match self.endpoint(facts) {
             Endpoints::All(cost) => cost,
             Endpoints::Some(cost) => cost.max(self.everything_else(facts)),
@@ -60,6 +63,14 @@ impl Costs {
         };
         // A measure that says nothing, or less, still was a request.
         cost.clamp(1, self.max.unwrap_or(u64::MAX).max(1)).min(tollgate::Cost::MAX.units())
+    }
+
+    /// Whether nothing is said here: what nearly every rule has.
+    fn is_callers(&self) -> bool {
+        self.endpoints.is_empty()
+            && self.measure.is_none()
+            && self.default.is_none()
+            && self.max.is_none()
     }
 
     /// What a request costs that is none of the endpoints.

@@ -25,7 +25,7 @@ pub(crate) struct Facts<'r> {
     pub(crate) now: Time,
     paths: Found<Paths<'r>>,
     host: Option<Host<'r>>,
-    identities: SmallVec<[Option<Identified<'r>>; 8]>,
+    identities: SmallVec<[Option<Identified<'r>>; 6]>,
     #[cfg(feature = "jwt")]
     claims: SmallVec<[Option<Result<crate::jwt::Claims, crate::jwt::Rejected>>; 1]>,
     tier: Option<TierId>,
@@ -337,7 +337,8 @@ impl<'r> Facts<'r> {
     pub(crate) fn standings(&mut self) -> &Standings {
         if self.standings.is_none() {
             let mut standings = Standings::new();
-            for index in 0..self.rules.identities.len() {
+            let nobody = self.rules.directory.is_empty() && self.directory.is_empty();
+            for index in 0..if nobody { 0 } else { self.rules.identities.len() } {
                 let known = self.rules.known[index]
                     || self.directory.knows(&self.rules.identities[index].name);
                 if known {

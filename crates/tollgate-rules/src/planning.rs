@@ -186,7 +186,6 @@ impl RuleSet {
         if let Some((identity, rule)) = planning.missing {
             outcome = Outcome::Unidentified { identity, rule };
         }
-        let Planning { applied, rescales, desk, .. } = planning;
         let tier = facts.tier_if_asked().and_then(|tier| Some(self.tiers.as_ref()?.name(tier)));
         let mut planned = Planned {
             rules: self,
@@ -197,14 +196,15 @@ impl RuleSet {
             tier,
         };
         if outcome == Outcome::Ask {
-            let desk: &'p Desk = desk;
-            for one in &applied {
-                planned.owe(one, &rescales, purpose, desk);
+            let desk: &'p Desk = planning.desk;
+            let (applied, rescales) = (&planning.applied, &planning.rescales);
+            for one in applied {
+                planned.owe(one, rescales, purpose, desk);
             }
             if planned.plan.checks().len() > MOST_CHECKS && !rescales.is_empty() {
                 // Better a change that is not told than a request that cannot be decided.
                 (planned.plan, planned.owed_to) = (Plan::new(), SmallVec::new());
-                for one in &applied {
+                for one in applied {
                     planned.owe(one, &[], purpose, desk);
                 }
             }
@@ -260,7 +260,10 @@ impl<'p> Planned<'p> {
         for owing in windows.owed() {
             // A request is one in flight, whatever it costs.
             let cost = if owing.limit.holds() { cost.min(Cost::ONE) } else { cost };
-            self.push(rule, index, Check::new(&owing.limit, key).cost(cost));
+            let check = Check::new(&owing.limit, key);
+            // What nearly every request costs is what a check asks for by itself.
+            let check = if cost == Cost::ONE { check } else { check.cost(cost) };
+            self.push(rule, index, check);
             if let Some(beyond) = &owing.beyond {
                 let check = Check::new(&beyond.limit, key).cost(cost).delayed(beyond.delay);
                 self.push(rule, index, check.or_else());

@@ -38,6 +38,7 @@ impl<'a> Plan<'a> {
     }
 
     /// A check that has to admit.
+    #[inline]
     pub fn require(&mut self, check: Check<'a>) -> &mut Self {
         self.checks.push(check);
         self

@@ -3,7 +3,7 @@
 use smallvec::SmallVec;
 
 /// Room for the readings of an ordinary path without going to the heap.
-pub(super) type Buffer = SmallVec<[u8; 256]>;
+pub(super) type Buffer = SmallVec<[u8; 96]>;
 
 /// How the upstream is taken to read what is ambiguous.
 #[derive(Clone, Copy, Debug)]

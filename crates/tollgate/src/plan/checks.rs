@@ -25,6 +25,7 @@ pub(super) enum Checks<'a> {
 }
 
 impl<'a> Checks<'a> {
+    #[inline]
     pub(super) fn push(&mut self, check: Check<'a>) {
         match self {
             Self::None => *self = Self::Few { places: [check; FEW], count: 1 },
