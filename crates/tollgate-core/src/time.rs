@@ -93,6 +93,21 @@ impl Span {
         self.0.div_ceil(1_000_000)
     }
 
+    /// The length of a unit of time, by the names that people write: `ms`, `min`, `hours`.
+    pub fn of_unit(name: &str) -> Option<Self> {
+        let micros = match name.to_ascii_lowercase().as_str() {
+            "us" | "µs" | "μs" => 1,
+            "ms" => 1_000,
+            "s" | "sec" | "secs" | "second" | "seconds" => 1_000_000,
+            "m" | "min" | "mins" | "minute" | "minutes" => 60_000_000,
+            "h" | "hr" | "hrs" | "hour" | "hours" => 3_600_000_000,
+            "d" | "day" | "days" => 86_400_000_000,
+            "w" | "week" | "weeks" => 604_800_000_000,
+            _ => return None,
+        };
+        Some(Self(micros))
+    }
+
     /// Whether this is no time at all.
     pub const fn is_zero(self) -> bool {
         self.0 == 0

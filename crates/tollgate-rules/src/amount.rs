@@ -17,17 +17,8 @@ pub fn parse_length(text: &str) -> Result<Span, String> {
             .to_owned()
     };
     let (number, unit) = split(text).ok_or_else(wrong)?;
-    let micros = match unit.to_ascii_lowercase().as_str() {
-        "us" | "µs" | "μs" => 1,
-        "ms" => 1_000,
-        "s" | "sec" | "secs" | "second" | "seconds" => 1_000_000,
-        "m" | "min" | "mins" | "minute" | "minutes" => 60_000_000,
-        "h" | "hr" | "hrs" | "hour" | "hours" => 3_600_000_000,
-        "d" | "day" | "days" => 86_400_000_000,
-        "w" | "week" | "weeks" => 604_800_000_000,
-        _ => return Err(wrong()),
-    };
-    let micros = number.checked_mul(micros).filter(|micros| *micros <= Span::MAX.as_micros());
+    let unit = Span::of_unit(unit).ok_or_else(wrong)?.as_micros();
+    let micros = number.checked_mul(unit).filter(|micros| *micros <= Span::MAX.as_micros());
     micros
         .map(Span::from_micros)
         .ok_or_else(|| "it is too long; use at most 35 years (12775d)".to_owned())

@@ -221,10 +221,7 @@ impl<'c> Compiler<'c> {
         code: &'static str,
         message: impl Into<String>,
     ) -> Reported<'_> {
-        Reported {
-            findings: &mut self.findings,
-            finding: Some(Finding::error(span, code, message)),
-        }
+        self.reported(Finding::error(span, code, message))
     }
 
     fn warn_at(
@@ -233,10 +230,11 @@ impl<'c> Compiler<'c> {
         code: &'static str,
         message: impl Into<String>,
     ) -> Reported<'_> {
-        Reported {
-            findings: &mut self.findings,
-            finding: Some(Finding::warning(span, code, message)),
-        }
+        self.reported(Finding::warning(span, code, message))
+    }
+
+    fn reported(&mut self, finding: Finding) -> Reported<'_> {
+        Reported { findings: &mut self.findings, finding: Some(finding) }
     }
 
     /// A calendar of a zone that is known to exist.

@@ -1,19 +1,24 @@
 //! From a request to the checks it owes.
 
-use std::ops::Range;
+mod carrying;
+mod owing;
+mod walking;
+
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use tollgate::{Ask, Check, Cost, Id, Limit, Plan, Quota, Time};
+use tollgate::{Plan, Time};
 
-use crate::directory::{Change, Directory, Listing};
+pub(crate) use self::walking::{Keyed, key_of, listing};
+
+use self::walking::Planning;
+use crate::directory::Directory;
 use crate::doubts::MOST_CHECKS;
 use crate::facts::Facts;
-use crate::identity::{Identified, IfMissing};
 use crate::keys::Keys;
-use crate::limits::{Owing, Windows};
+use crate::limits::Windows;
 use crate::request::Request;
-use crate::rule::{Mode, Rule};
+use crate::rule::Rule;
 use crate::ruleset::RuleSet;
 
 /// Where a plan is written: keys, and limits that belong to nobody else.
@@ -109,31 +114,6 @@ impl<'p> Planned<'p> {
     }
 }
 
-/// A rule that applies, before its keys have come to rest.
-struct Applied<'p> {
-    rule: u32,
-    key: Range<usize>,
-    cost: u64,
-    windows: Lent<'p>,
-}
-
-/// Whose limits they are.
-enum Lent<'p> {
-    /// None at all.
-    Nobody,
-    Rules(&'p Windows),
-    /// Those at this place of the desk.
-    Kept(usize),
-}
-
-/// A bucket that is rescaled before it is asked.
-struct Rescale<'p> {
-    rule: u32,
-    limit: &'p Limit,
-    from: Quota,
-    id: Id,
-}
-
 impl RuleSet {
     /// The checks that a request owes at `now`.
     ///
@@ -211,277 +191,4 @@ impl RuleSet {
         }
         planned
     }
-}
-
-impl<'p> Planned<'p> {
-    /// Owes what a rule that applies asks for.
-    fn owe(
-        &mut self,
-        one: &Applied<'p>,
-        rescales: &[Rescale<'p>],
-        purpose: Purpose,
-        desk: &'p Desk,
-    ) {
-        let (rules, index) = (self.rules, one.rule);
-        let Some(rule) = usize::try_from(index).ok().and_then(|index| rules.rules.get(index))
-        else {
-            return;
-        };
-        let key = desk.keys.get(one.key.clone());
-        let cost = Cost::new(one.cost).unwrap_or(Cost::MAX);
-        self.cost = self.cost.max(cost.units());
-        if let Some(cooldown) = &rule.cooldown {
-            let ask = match purpose {
-                Purpose::Take => Ask::peek(),
-                Purpose::Failure(_) => Ask::Charge(cost),
-            };
-            let check = Check::new(&cooldown.limit, key);
-            self.push(rule, index, check.ask(ask));
-            if purpose != Purpose::Take {
-                // A charge does not say whether it was one too many; a look does, in nobody's way.
-                self.push(rule, index, check.ask(Ask::peek()).observed());
-            }
-        }
-        if purpose != Purpose::Take {
-            return;
-        }
-        for change in rescales.iter().filter(|change| change.rule == index) {
-            let ask = Ask::Rescale { from: change.from, id: change.id };
-            self.push(rule, index, Check::new(change.limit, key).ask(ask));
-        }
-        let windows = match one.windows {
-            Lent::Nobody => return,
-            Lent::Rules(windows) => windows,
-            Lent::Kept(place) => match desk.kept.get(place) {
-                Some(windows) => windows,
-                None => return,
-            },
-        };
-        for owing in windows.owed() {
-            // A request is one in flight, whatever it costs.
-            let cost = if owing.limit.holds() { cost.min(Cost::ONE) } else { cost };
-            let check = Check::new(&owing.limit, key);
-            // What nearly every request costs is what a check asks for by itself.
-            let check = if cost == Cost::ONE { check } else { check.cost(cost) };
-            self.push(rule, index, check);
-            if let Some(beyond) = &owing.beyond {
-                let check = Check::new(&beyond.limit, key).cost(cost).delayed(beyond.delay);
-                self.push(rule, index, check.or_else());
-            }
-        }
-    }
-
-    fn push(&mut self, rule: &Rule, index: u32, check: Check<'p>) {
-        let check = if rule.mode == Mode::Shadow { check.observed() } else { check };
-        self.plan.require(check);
-        self.owed_to.push(index);
-    }
-}
-
-struct Planning<'p, 'd> {
-    purpose: Purpose,
-    desk: &'d mut Desk,
-    applied: SmallVec<[Applied<'p>; 16]>,
-    rescales: SmallVec<[Rescale<'p>; 1]>,
-    /// An identity that has to be there, and the rule that wants it.
-    missing: Option<(&'p str, &'p str)>,
-}
-
-impl<'p> Planning<'p, '_> {
-    /// Walks the rules that may apply, in the order of the file.
-    fn walk(&mut self, rules: &'p RuleSet, facts: &mut Facts<'p>) -> Outcome<'p> {
-        match listing(rules, facts) {
-            Some(Listing::Block) => return Outcome::Blocked,
-            Some(Listing::Allow) => return Outcome::Free,
-            None => {}
-        }
-        for index in rules.index.candidates(facts) {
-            let Some(rule) = usize::try_from(index).ok().and_then(|index| rules.rules.get(index))
-            else {
-                continue;
-            };
-            if rule.matcher.check_beyond_path(facts).is_ok() {
-                self.apply(index, rule, facts);
-            }
-            if self.missing.is_some() {
-                break;
-            }
-        }
-        Outcome::Ask
-    }
-
-    fn apply(&mut self, index: u32, rule: &'p Rule, facts: &mut Facts<'p>) {
-        if let Purpose::Failure(status) = self.purpose
-            && !rule.cooldown.as_ref().is_some_and(|cooldown| cooldown.counts(status))
-        {
-            return;
-        }
-        let key = match key_of(rule, facts, &mut self.desk.keys) {
-            Keyed::At(key) => key,
-            Keyed::Skip => return,
-            // A shadow refuses nobody.
-            Keyed::Missing(_) if rule.mode == Mode::Shadow => return,
-            Keyed::Missing(identity) => {
-                self.missing = Some((&facts.rules.identities[identity].name, &rule.name));
-                return;
-            }
-        };
-        let (cost, windows) = match self.purpose {
-            Purpose::Take => (rule.costs.of(facts), self.windows(index, &key, rule, facts)),
-            Purpose::Failure(_) => (facts.request.cost.unwrap_or(1), Lent::Nobody),
-        };
-        self.applied.push(Applied { rule: index, key, cost, windows });
-    }
-
-    /// The limits that a rule has for this caller, at this time.
-    fn windows(
-        &mut self,
-        index: u32,
-        key: &Range<usize>,
-        rule: &'p Rule,
-        facts: &mut Facts<'p>,
-    ) -> Lent<'p> {
-        let now = facts.now;
-        let mut standings = facts.standings().iter();
-        let own =
-            standings.find_map(|(_, standing)| standing.override_at(&rule.name, now).cloned());
-        if let Some(windows) = own {
-            self.desk.kept.push(windows);
-            return Lent::Kept(self.desk.kept.len() - 1);
-        }
-        let for_all = rule.overrides.iter().rev().find(|(during, _)| during.contains(now));
-        if let Some((_, windows)) = for_all {
-            return Lent::Rules(windows);
-        }
-        let tier = if rule.limits.is_by_tier() { facts.tier() } else { None };
-        let windows = rule.limits.of(tier);
-        if tier.is_some() {
-            self.carry_over(index, key, rule, windows, facts);
-        }
-        if !rule.edits.rescaled.is_empty() {
-            let place = tier.map_or(0, |tier| tier.0);
-            self.carry_over_edit(index, key, rule, (place, windows), facts);
-        }
-        windows.map_or(Lent::Nobody, Lent::Rules)
-    }
-
-    /// After an edit of the rule too, unless the caller's tier changed as well.
-    fn carry_over_edit(
-        &mut self,
-        index: u32,
-        key: &Range<usize>,
-        rule: &'p Rule,
-        (place, windows): (usize, Option<&'p Windows>),
-        facts: &Facts<'p>,
-    ) {
-        for edit in
-            rule.edits.rescaled.iter().filter(|edit| edit.place == place && facts.now < edit.until)
-        {
-            let mut owed = windows.map_or(&[][..], Windows::owed).iter();
-            let Some(owing) = owed.find(|owing| owing.limit.name() == &*edit.limit) else {
-                continue;
-            };
-            let told = |one: &Rescale<'_>| one.rule == index && one.limit.name() == &*edit.limit;
-            if self.rescales.iter().any(told) {
-                continue;
-            }
-            let [at, generation] = edit.edit.map(u64::to_le_bytes);
-            let key = self.desk.keys.get(key.clone());
-            let parts = [edit.limit.as_bytes(), key, &at, &generation];
-            let digest = facts.rules.digester.digest(DIGEST_OF_CHANGE, parts);
-            let id = Id::from_bits(u128::from_le_bytes(digest));
-            self.rescales.push(Rescale { rule: index, limit: &owing.limit, from: edit.from, id });
-        }
-    }
-
-    /// After a change of tier what was used carries over in units: buckets are rescaled, once.
-    fn carry_over(
-        &mut self,
-        index: u32,
-        key: &Range<usize>,
-        rule: &'p Rule,
-        windows: Option<&'p Windows>,
-        facts: &mut Facts<'p>,
-    ) {
-        let (now, rules) = (facts.now, facts.rules);
-        let Some(tiers) = rules.tiers.as_ref().filter(|_| rule.carries_over) else { return };
-        let default = tiers.default_name();
-        let mut standings = facts.standings().iter();
-        let change = standings.find_map(|(_, standing)| standing.change_before(now, &default));
-        let Some(Change { before, after, at }) = change else { return };
-        let before_it = tiers.named(&before).and_then(|tier| rule.limits.of(Some(tier)));
-        let Some(old) = before_it else { return };
-        for owing in windows.map_or(&[][..], Windows::owed) {
-            let same_name = |one: &&Owing| one.limit.name() == owing.limit.name();
-            let Some(before_it) = old.owed().iter().find(same_name) else { continue };
-            let (Some(from), Some(recovery)) = (before_it.quota, before_it.limit.recovery()) else {
-                continue;
-            };
-            if Some(from) == owing.quota || now >= at + recovery {
-                continue;
-            }
-            let key = self.desk.keys.get(key.clone());
-            let at = at.as_micros().to_le_bytes();
-            let parts =
-                [owing.limit.name().as_bytes(), key, before.as_bytes(), after.as_bytes(), &at];
-            let digest = rules.digester.digest(DIGEST_OF_CHANGE, parts);
-            let id = Id::from_bits(u128::from_le_bytes(digest));
-            self.rescales.push(Rescale { rule: index, limit: &owing.limit, from, id });
-        }
-    }
-}
-
-/// What a digest is of; see [`crate::identity`].
-const DIGEST_OF_CHANGE: u8 = 4;
-
-/// What a rule's key came to.
-pub(crate) enum Keyed {
-    /// It lies there among the keys.
-    At(Range<usize>),
-    /// The rule does not apply to those who do not say who they are.
-    Skip,
-    /// This identity has to be there.
-    Missing(usize),
-}
-
-/// Writes the key of a rule.
-pub(crate) fn key_of(rule: &Rule, facts: &mut Facts<'_>, keys: &mut Keys) -> Keyed {
-    let start = keys.len();
-    for identity in &rule.key {
-        let default = facts.rules.identities[*identity].if_missing;
-        let found = facts.identity(*identity);
-        if found.is_missing() {
-            match rule.if_missing.unwrap_or(default) {
-                IfMissing::Share => {}
-                IfMissing::Skip => return Keyed::Skip,
-                IfMissing::Refuse => return Keyed::Missing(*identity),
-            }
-        }
-        found.write(keys);
-    }
-    Keyed::At(start..keys.len())
-}
-
-/// Whether the caller is on a list.
-pub(crate) fn listing(rules: &RuleSet, facts: &mut Facts<'_>) -> Option<Listing> {
-    let now = facts.now;
-    let mut found = None;
-    for listed in rules.networks.iter().filter(|listed| listed.during.contains(now)) {
-        if let Identified::Address { address, .. } = facts.identity(listed.identity)
-            && listed.networks.contains(*address)
-        {
-            match listed.listing {
-                Listing::Block => return Some(Listing::Block),
-                Listing::Allow => found = Some(Listing::Allow),
-            }
-        }
-    }
-    for (_, standing) in facts.standings() {
-        match standing.listing_at(now) {
-            Some(Listing::Block) => return Some(Listing::Block),
-            Some(Listing::Allow) => found = Some(Listing::Allow),
-            None => {}
-        }
-    }
-    found
 }

@@ -176,24 +176,16 @@ impl Words<'_> {
                 Reason::UnitUnknown(self.next_word())
             });
         }
-        let unit = self.rest[..end].to_ascii_lowercase();
-        let micros = match unit.as_str() {
-            "us" | "µs" | "μs" => 1,
-            "ms" => 1_000,
-            "s" | "sec" | "secs" | "second" | "seconds" => 1_000_000,
-            "m" | "min" | "mins" | "minute" | "minutes" => 60_000_000,
-            "h" | "hr" | "hrs" | "hour" | "hours" => 3_600_000_000,
-            "d" | "day" | "days" => 86_400_000_000,
-            "w" | "week" | "weeks" => 604_800_000_000,
-            "month" | "months" => {
-                self.advance(end);
-                return Ok(Per::Months(u32::try_from(count).unwrap_or(u32::MAX)));
+        let unit = &self.rest[..end];
+        let per = match Span::of_unit(unit) {
+            Some(unit) => Per::Span(Span::from_micros(count.saturating_mul(unit.as_micros()))),
+            None if ["month", "months"].iter().any(|month| unit.eq_ignore_ascii_case(month)) => {
+                Per::Months(u32::try_from(count).unwrap_or(u32::MAX))
             }
-            _ => return Err(Reason::UnitUnknown(shortened(&self.rest[..end]))),
+            None => return Err(Reason::UnitUnknown(shortened(unit))),
         };
         self.advance(end);
-        let micros = count.saturating_mul(micros);
-        Ok(Per::Span(Span::from_micros(micros)))
+        Ok(per)
     }
 
     fn next_word(&self) -> Box<str> {

@@ -1,0 +1,72 @@
+//! From a rule that applies to its checks.
+
+use tollgate::{Ask, Check, Cost};
+
+use super::walking::{Applied, Lent, Rescale};
+use super::{Desk, Planned, Purpose};
+use crate::rule::{Mode, Rule};
+
+impl<'p> Planned<'p> {
+    /// Owes what a rule that applies asks for.
+    pub(super) fn owe(
+        &mut self,
+        one: &Applied<'p>,
+        rescales: &[Rescale<'p>],
+        purpose: Purpose,
+        desk: &'p Desk,
+    ) {
+        let (rules, index) = (self.rules, one.rule);
+        let Some(rule) = usize::try_from(index).ok().and_then(|index| rules.rules.get(index))
+        else {
+            return;
+        };
+        let key = desk.keys.get(one.key.clone());
+        let cost = Cost::new(one.cost).unwrap_or(Cost::MAX);
+        self.cost = self.cost.max(cost.units());
+        if let Some(cooldown) = &rule.cooldown {
+            let ask = match purpose {
+                Purpose::Take => Ask::peek(),
+                Purpose::Failure(_) => Ask::Charge(cost),
+            };
+            let check = Check::new(&cooldown.limit, key);
+            self.push(rule, index, check.ask(ask));
+            if purpose != Purpose::Take {
+                // A charge does not say whether it was one too many; a look does, in nobody's way.
+                self.push(rule, index, check.ask(Ask::peek()).observed());
+            }
+        }
+        if purpose != Purpose::Take {
+            return;
+        }
+        for change in rescales.iter().filter(|change| change.rule == index) {
+            let ask = Ask::Rescale { from: change.from, id: change.id };
+            self.push(rule, index, Check::new(change.limit, key).ask(ask));
+        }
+        let windows = match one.windows {
+            Lent::Nobody => return,
+            Lent::Rules(windows) => windows,
+            Lent::Kept(place) => match desk.kept.get(place) {
+                Some(windows) => windows,
+                None => return,
+            },
+        };
+        for owing in windows.owed() {
+            // A request is one in flight, whatever it costs.
+            let cost = if owing.limit.holds() { cost.min(Cost::ONE) } else { cost };
+            let check = Check::new(&owing.limit, key);
+            // What nearly every request costs is what a check asks for by itself.
+            let check = if cost == Cost::ONE { check } else { check.cost(cost) };
+            self.push(rule, index, check);
+            if let Some(beyond) = &owing.beyond {
+                let check = Check::new(&beyond.limit, key).cost(cost).delayed(beyond.delay);
+                self.push(rule, index, check.or_else());
+            }
+        }
+    }
+
+    fn push(&mut self, rule: &Rule, index: u32, check: Check<'p>) {
+        let check = if rule.mode == Mode::Shadow { check.observed() } else { check };
+        self.plan.require(check);
+        self.owed_to.push(index);
+    }
+}
