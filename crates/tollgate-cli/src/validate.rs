@@ -15,7 +15,8 @@ use crate::output;
 
 pub(crate) fn run(args: &ValidateArgs) -> Result<ExitCode, Failure> {
     let file = RuleFile::load(&args.file)?;
-    let refused = file.report.has_errors() || args.strict && file.report.warnings() > 0;
+    let warned = file.report.warnings() > 0 && !args.allow_warnings;
+    let refused = file.report.has_errors() || warned;
     let text = match args.format {
         Format::Text => text(&file, args, refused),
         Format::Json => json::text(&file, args.envelope, !refused)?,

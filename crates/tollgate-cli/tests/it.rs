@@ -9,6 +9,7 @@
 mod it {
     mod arguments;
     mod config;
+    mod emptied;
     mod eventually;
     mod explain;
     mod guide;

@@ -3,9 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use tollgate::Store;
+use tollgate::{Store, Time};
 
 use crate::directory::{Assigned, During, Listed, Listing, Standing};
+use crate::ruleset::RuleSet;
 use crate::tollgate::Tollgate;
 
 /// Why nothing could be said of a caller.
@@ -21,12 +22,17 @@ pub enum CallerError {
         /// The identity's name.
         identity: Box<str>,
     },
+    /// So much has been said of this caller that nobody can have meant it.
+    TooMuch,
     /// The rules have no tier of this name.
     UnknownTier {
         /// The name.
         tier: Box<str>,
     },
 }
+
+/// The most tiers that a caller may be given for times that are not over.
+const MOST: usize = 64;
 
 impl fmt::Display for CallerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -39,6 +45,10 @@ impl fmt::Display for CallerError {
             Self::NotACaller { identity } => write!(
                 f,
                 "the value is nothing that the identity `{identity}` can be; send it as a request would"
+            ),
+            Self::TooMuch => write!(
+                f,
+                "more than {MOST} things have been said of this caller; forget some of them first"
             ),
             Self::UnknownTier { tier } => write!(
                 f,
@@ -54,7 +64,8 @@ impl std::error::Error for CallerError {}
 impl<S: Store> Tollgate<S> {
     /// Gives a caller another tier for a time, from the next request on. What it has used carries over.
     ///
-    /// It is stronger than what the rule file says of the caller, and stays when rules are replaced.
+    /// It is stronger than what the rule file says of the caller, and stays when rules are replaced
+    /// (as long as they have the same `secret`, if the identity is one).
     ///
     /// ```
     /// use tollgate::Limiter;
@@ -86,13 +97,19 @@ impl<S: Store> Tollgate<S> {
         let tiers = rules.tiers.as_ref().ok_or_else(unknown)?;
         let tier = tiers.named(tier).map(|tier| tiers.name(tier)).ok_or_else(unknown)?;
         let subject = self.subject(identity, value)?;
+        let had = self.tier_of(identity, &subject, &rules, now);
         let known = self.directory().get(identity, &subject);
-        let known = known.or_else(|| rules.directory.get(identity, &subject));
-        let before = known.as_ref().and_then(|known| known.tier_at(now));
-        let before = before.map_or_else(|| tiers.default_name(), |before| Arc::clone(&before.tier));
-        let before = (*before != *tier && during.contains(now)).then_some((before, now));
-        self.directory().change(identity, &subject, |standing| {
-            standing.tiers.push(Assigned { tier: tier.into(), during, before });
+        if known.is_some_and(|known| known.tiers.len() >= MOST) && during != During::default() {
+            return Err(CallerError::TooMuch);
+        }
+        self.change(identity, &subject, |standing| {
+            let always = during == During::default();
+            let over = |one: &Assigned| one.during.until.is_some_and(|until| until <= now);
+            standing.tiers.retain(|one| !always && !over(one));
+            standing.tiers.push(Assigned { tier: tier.into(), during });
+            if let Some(had) = had.filter(|had| **had != *tier && during.contains(now)) {
+                standing.note_change(had, now);
+            }
         });
         Ok(())
     }
@@ -105,8 +122,10 @@ impl<S: Store> Tollgate<S> {
         listing: Listing,
         during: During,
     ) -> Result<(), CallerError> {
-        let subject = self.subject(identity, value)?;
-        self.directory().change(identity, &subject, |standing| {
+        let (subject, now) = (self.subject(identity, value)?, self.now());
+        self.change(identity, &subject, |standing| {
+            let over = |one: &Listed| one.during.until.is_some_and(|until| until <= now);
+            standing.listed.retain(|one| !over(one) && one.listing != listing);
             standing.listed.push(Listed { listing, during });
         });
         Ok(())
@@ -114,9 +133,42 @@ impl<S: Store> Tollgate<S> {
 
     /// Forgets what was said of a caller; what the rule file says holds again.
     pub fn forget(&self, identity: &str, value: &str) -> Result<(), CallerError> {
-        let subject = self.subject(identity, value)?;
-        self.directory().change(identity, &subject, |standing| *standing = Standing::default());
+        let (subject, rules, now) = (self.subject(identity, value)?, self.rules(), self.now());
+        let known = self.directory().get(identity, &subject);
+        let had = known.and_then(|known| Some(Arc::clone(&known.tier_at(now)?.tier)));
+        self.change(identity, &subject, |standing| {
+            let changed = std::mem::take(&mut standing.changed);
+            *standing = Standing { changed, ..Standing::default() };
+            let has = rules.directory.get(identity, &subject);
+            let has = has.and_then(|file| Some(Arc::clone(&file.tier_at(now)?.tier)));
+            let has = has.or_else(|| Some(rules.tiers.as_ref()?.default_name()));
+            if let Some(had) = had.filter(|had| Some(had) != has.as_ref()) {
+                standing.note_change(had, now);
+            }
+        });
         Ok(())
+    }
+
+    /// The tier that a caller is known to have: by what others say, by the file, or by default.
+    fn tier_of(
+        &self,
+        identity: &str,
+        subject: &[u8],
+        rules: &RuleSet,
+        now: Time,
+    ) -> Option<Arc<str>> {
+        let known =
+            [self.directory().get(identity, subject), rules.directory.get(identity, subject)];
+        let mut known = known.iter().flatten();
+        let tier = known.find_map(|standing| Some(Arc::clone(&standing.tier_at(now)?.tier)));
+        tier.or_else(|| Some(rules.tiers.as_ref()?.default_name()))
+    }
+
+    fn change(&self, identity: &str, subject: &[u8], change: impl FnOnce(&mut Standing)) {
+        self.directory().change(identity, subject, change);
+        let recovery = self.rules().longest_recovery();
+        let over = self.now().as_micros().saturating_sub(recovery.as_micros());
+        self.directory().prune(Time::from_micros(over));
     }
 
     fn subject(&self, identity: &str, value: &str) -> Result<Box<[u8]>, CallerError> {

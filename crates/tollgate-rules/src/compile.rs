@@ -26,14 +26,15 @@ use crate::finding::{Finding, Findings};
 use crate::format;
 use crate::identity::Identity;
 use crate::index::Index;
-use crate::load::{Document, Files, Loaded};
-use crate::node::{Entry, Node, Scalar};
+use crate::load::{Document, Files, LARGEST_TABLE, Loaded};
+use crate::node::{Entry, Node, Scalar, Value};
 use crate::report::Report;
 use crate::rule::Rule;
 use crate::ruleset::{ListedNetworks, RuleSet};
 use crate::settings::Settings;
 use crate::shape;
 use crate::source::{Sources, Span};
+use crate::spelling::Guesses;
 use crate::tier::Tiers;
 #[cfg(feature = "jwt")]
 use crate::token::Token;
@@ -42,6 +43,8 @@ use crate::token::Token;
 pub(crate) struct Compiled {
     pub(crate) rules: RuleSet,
     pub(crate) settings: Settings,
+    /// There are no rules, and a file says so.
+    pub(crate) none_in_words: bool,
 }
 
 /// Compiles what was loaded. Without errors there is a result; warnings may be there either way.
@@ -83,6 +86,7 @@ struct Compiler<'c> {
     networks: Vec<ListedNetworks>,
     has_secret: bool,
     ignore_case: bool,
+    guesses: Guesses,
 }
 
 impl<'c> Compiler<'c> {
@@ -111,6 +115,7 @@ impl<'c> Compiler<'c> {
             networks: Vec::new(),
             has_secret: false,
             ignore_case: false,
+            guesses: Guesses::default(),
         }
     }
 
@@ -132,13 +137,18 @@ impl<'c> Compiler<'c> {
         self.lists(documents);
         self.overrides(documents, &mut rules);
         let drafts = rules;
+        let none_in_words = drafts.is_empty() && says_none(documents);
         // What is half understood looks doubtful in ways that its author did not mean.
         if !self.findings.has_errors() {
             crate::doubts::check(&drafts, &self.identities, &mut self.findings);
-            if let (true, Some(first)) = (drafts.is_empty(), documents.first()) {
+            if let (true, false, Some(first)) =
+                (drafts.is_empty(), none_in_words, documents.first())
+            {
                 let span = Span::new(first.root.span.source(), 0, 0);
-                self.warn_at(span, "no-rules", "there are no rules, so nothing is limited")
-                    .help("write some, as in `rules: [{ name: api, key: ip, limit: 100/min }]`");
+                self.warn_at(span, "no-rules", "there are no rules, so nothing is limited").help(
+                    "write some, as in `rules: [{ name: api, key: ip, limit: 100/min }]`, \
+                     or `rules: []` if that is meant",
+                );
             }
         }
         let rules: Vec<Rule> = drafts.into_iter().map(|draft| draft.rule).collect();
@@ -164,6 +174,7 @@ impl<'c> Compiler<'c> {
                 generation: crate::ruleset::next_generation(),
             },
             settings,
+            none_in_words,
         }
     }
 
@@ -248,12 +259,22 @@ impl<'c> Compiler<'c> {
         let path =
             document.parent().map_or_else(|| PathBuf::from(name), |folder| folder.join(name));
         self.watched.push(path.clone());
+        let shown = |path: &Path| {
+            let scalar = node.scalar().filter(|scalar| scalar.is_secret());
+            scalar.map_or_else(|| path.display().to_string(), Scalar::shown)
+        };
         match self.files.read(&path) {
+            Ok(bytes) if bytes.len() > LARGEST_TABLE => {
+                let mib = LARGEST_TABLE >> 20;
+                let message = format!("the file `{}` is larger than {mib} MiB", shown(&path));
+                self.error(node, "too-large", message)
+                    .help("leave out what is the default, or let requests tell it");
+                None
+            }
             Ok(bytes) => Some((path, bytes)),
             Err(error) => {
                 let reason = crate::load::reason(&error);
-                let scalar = node.scalar().filter(|scalar| scalar.is_secret());
-                let shown = scalar.map_or_else(|| path.display().to_string(), Scalar::shown);
+                let shown = shown(&path);
                 let message = format!("cannot read the file `{shown}`: {reason}");
                 self.error(node, "unreadable-file", message)
                     .help("its path is taken from the folder of the file that names it");
@@ -305,6 +326,13 @@ fn said(scalar: &Scalar, reason: &impl std::fmt::Display, what: &str) -> String 
 /// The same without a word of the value.
 fn unsaid(scalar: &Scalar, what: &str) -> String {
     format!("the value of `{}` is not {what}; check what the variable is set to", scalar.shown())
+}
+
+/// Whether a file says that there are no rules: with an empty list, not with a field left empty, as
+/// a file has it that was cut off.
+fn says_none(documents: &[Document]) -> bool {
+    entries(documents, "rules")
+        .any(|entry| matches!(&entry.value.value, Value::List(items) if items.is_empty()))
 }
 
 /// A field of each document that has it.

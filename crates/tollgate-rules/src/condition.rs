@@ -16,6 +16,23 @@ pub(crate) enum Condition {
     Compares(Comparison, Number),
     /// There is one, whatever it is; or there is none.
     Present(bool),
+    /// One whose text may not be repeated.
+    Hidden(Hidden),
+}
+
+/// A condition that nobody is shown.
+#[derive(Clone, PartialEq)]
+pub(crate) struct Hidden {
+    condition: Box<Condition>,
+    /// What is shown in its place.
+    shown: Box<str>,
+}
+
+// What is printed for debugging may end up in a log as well.
+impl fmt::Debug for Hidden {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown)
+    }
 }
 
 impl Condition {
@@ -27,6 +44,11 @@ impl Condition {
         }
         let like = text.contains('*');
         Ok(if like { Self::Like(text.into()) } else { Self::Equals(text.into()) })
+    }
+
+    /// The same condition, with another text shown in its place.
+    pub(crate) fn shown_as(self, shown: impl Into<Box<str>>) -> Self {
+        Self::Hidden(Hidden { condition: Box::new(self), shown: shown.into() })
     }
 
     /// Whether a value, or that there is none, is as it has to be.
@@ -43,6 +65,7 @@ impl Condition {
                 .and_then(|number| number.compare(*bound))
                 .is_some_and(|ordering| comparison.holds(ordering)),
             Self::Present(wanted) => value.is_some() == *wanted,
+            Self::Hidden(hidden) => hidden.condition.admits(value),
         }
     }
 
@@ -110,6 +133,7 @@ impl fmt::Display for Condition {
             Self::Compares(comparison, number) => write!(f, "{comparison} {number}"),
             Self::Present(true) => f.write_str("there"),
             Self::Present(false) => f.write_str("absent"),
+            Self::Hidden(hidden) => f.write_str(&hidden.shown),
         }
     }
 }
@@ -159,6 +183,22 @@ mod tests {
         assert!(!not_free.admits(Some(&Value::Text("free"))));
         assert!(Condition::Present(false).admits(None));
         assert!(Condition::AnyOf(Vec::new()).is_impossible());
+    }
+
+    #[test]
+    fn a_hidden_condition_admits_the_same_and_is_never_shown() {
+        for text in ["canary", "can*ary", "< 4711"] {
+            let hidden = Condition::of(text).unwrap().shown_as("`${CANARY}`");
+            let not = Condition::Not(Box::new(Condition::AnyOf(vec![hidden.clone()])));
+            assert_eq!(hidden.to_string(), "`${CANARY}`");
+            assert_eq!(not.to_string(), "not `${CANARY}`");
+            let debug = format!("{not:?}");
+            assert!(!debug.contains("can") && !debug.contains("4711"), "{debug}");
+            for value in ["canary", "can ary", "4710", "other"] {
+                let value = Value::Text(value);
+                assert_eq!(hidden.admits(Some(&value)), admits(text, Some(value)), "{text}");
+            }
+        }
     }
 
     #[test]

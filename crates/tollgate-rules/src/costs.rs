@@ -75,8 +75,13 @@ impl Costs {
 
     /// What a request costs that is none of the endpoints.
     fn everything_else(&self, facts: &Facts<'_>) -> u64 {
-        let own = self.measured(facts).or(self.default);
+        let own = self.measured(facts).or(self.of_unknown_size()).or(self.default);
         own.unwrap_or_else(|| facts.request.cost.unwrap_or(1))
+    }
+
+    /// What a body costs whose size nobody knows: it must not be cheap to leave it out.
+    fn of_unknown_size(&self) -> Option<u64> {
+        self.max.filter(|_| matches!(self.measure, Some(Measure::Body { .. })))
     }
 
     /// What the first endpoint costs that matches: the dearest, where a path can be read in several
@@ -118,10 +123,7 @@ impl Costs {
                 value => Number::of(&value).map(rounded_up),
             },
             Measure::Body { units, bytes } => {
-                let size = facts.request.body_size.or_else(|| {
-                    let length = facts.header("content-length")?;
-                    std::str::from_utf8(length).ok()?.parse().ok()
-                });
+                let size = facts.request.body_size.or_else(|| told_size(facts));
                 Some(size?.div_ceil(*bytes).saturating_mul(*units))
             }
         }
@@ -135,6 +137,23 @@ impl Endpoint {
         let matches = |pattern: &Pattern| path.is_some_and(|path| pattern.matches(path));
         self.method.as_deref().is_none_or(wanted) && self.path.as_ref().is_none_or(matches)
     }
+}
+
+/// The size of a body as headers tell it. A request that usually has none, and says nothing of one, has
+/// none.
+fn told_size(facts: &Facts<'_>) -> Option<u64> {
+    let told = |name: &str| {
+        let mut lines = 0;
+        facts.request.headers.each(name, &mut |_| lines += 1);
+        lines > 0
+    };
+    if told("content-length") {
+        return std::str::from_utf8(facts.header("content-length")?).ok()?.parse().ok();
+    }
+    let bodiless = ["GET", "HEAD", "OPTIONS", "TRACE"];
+    let method = facts.method()?;
+    let none = bodiless.iter().any(|one| method.eq_ignore_ascii_case(one));
+    (none && !told("transfer-encoding")).then_some(0)
 }
 
 /// A measure in whole units; what is negative costs nothing of its own.

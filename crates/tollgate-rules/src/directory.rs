@@ -31,6 +31,8 @@ pub(crate) struct Standing {
     pub(crate) tiers: Vec<Assigned>,
     pub(crate) listed: Vec<Listed>,
     pub(crate) overrides: Vec<Override>,
+    /// The tiers that the caller had before, and until when: the last two changes that others made.
+    pub(crate) changed: Vec<(Arc<str>, Time)>,
 }
 
 /// A stretch of time, open at either end.
@@ -47,16 +49,15 @@ pub struct During {
 pub(crate) struct Assigned {
     pub(crate) tier: Arc<str>,
     pub(crate) during: During,
-    /// The tier before this one and when it changed, so that what was used carries over.
-    pub(crate) before: Option<(Arc<str>, Time)>,
 }
 
 /// When a caller's tier last changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Change {
     pub(crate) before: Arc<str>,
-    pub(crate) after: Arc<str>,
     pub(crate) at: Time,
+    /// When it had changed before that.
+    pub(crate) again: Option<Time>,
 }
 
 /// Whether a caller is let through or kept out whatever the rules say.
@@ -92,28 +93,23 @@ impl During {
 impl Assigned {
     /// A tier without end.
     pub(crate) fn always(tier: Arc<str>) -> Self {
-        Self { tier, during: During::default(), before: None }
+        Self { tier, during: During::default() }
     }
 }
 
 impl Standing {
-    /// Learns which tier the caller had before; whether there is anything to know about that.
-    pub(crate) fn succeed(
-        &mut self,
-        earlier: Option<&Self>,
-        default: &Arc<str>,
-        now: Time,
-    ) -> bool {
-        let old = earlier.and_then(|earlier| earlier.tier_at(now));
-        let old_tier = old.map_or(default, |old| &old.tier);
-        let new = self.tiers.iter_mut().rev().find(|assigned| assigned.during.contains(now));
-        let Some(new) = new else { return false };
-        new.before = if new.tier == *old_tier {
-            old.and_then(|old| old.before.clone())
-        } else {
-            Some((old_tier.clone(), now))
-        };
-        new.before.is_some()
+    /// Notes that the caller had another tier until now.
+    pub(crate) fn note_change(&mut self, before: Arc<str>, now: Time) {
+        self.changed.push((before, now));
+        // Of changes before the last it is enough to know that there was one.
+        let old = self.changed.len().saturating_sub(2);
+        self.changed.drain(..old);
+    }
+
+    /// Whether there is nothing to know but changes, and those are over.
+    fn is_over(&self, over: Time) -> bool {
+        let nothing = self.tiers.is_empty() && self.listed.is_empty() && self.overrides.is_empty();
+        nothing && self.changed.iter().all(|(_, at)| *at <= over)
     }
 
     pub(crate) fn tier_at(&self, now: Time) -> Option<&Assigned> {
@@ -121,21 +117,21 @@ impl Standing {
         self.tiers.iter().rev().find(|assigned| assigned.during.contains(now))
     }
 
-    /// The last change of the caller's tier up to `now`: one that files made, or a tier for a time
-    /// that has begun or ended.
+    /// The last change of the caller's tier up to `now`: one that files or others made, or a tier
+    /// for a time that has begun or ended. `default` is the tier of those who have none.
     pub(crate) fn change_before(&self, now: Time, default: &Arc<str>) -> Option<Change> {
         let tier_at = |time| self.tier_at(time).map_or(default, |assigned| &assigned.tier);
-        let after = tier_at(now);
-        let made = self.tier_at(now).and_then(|assigned| assigned.before.clone());
         let edges = self.tiers.iter().flat_map(|one| [one.during.from, one.during.until]).flatten();
         let crossed =
             edges.filter(|edge| *edge <= now && edge.as_micros() > 0).filter_map(|edge| {
                 let before = tier_at(Time::from_micros(edge.as_micros() - 1));
                 (before != tier_at(edge)).then(|| (before.clone(), edge))
             });
-        let last = crossed.chain(made).max_by_key(|(_, at)| *at);
-        let (before, at) = last.filter(|(before, _)| before != after)?;
-        Some(Change { before, after: after.clone(), at })
+        let mut changes: Vec<(Arc<str>, Time)> = crossed.chain(self.changed.clone()).collect();
+        changes.sort_by_key(|(_, at)| *at);
+        let (before, at) = changes.pop()?;
+        let again = changes.pop().map(|(_, at)| at);
+        Some(Change { before, at, again })
     }
 
     pub(crate) fn listing_at(&self, now: Time) -> Option<Listing> {
@@ -218,9 +214,7 @@ impl Directory {
         let mut standing =
             shard.get(&*name).map(|known| Standing::clone(known)).unwrap_or_default();
         change(&mut standing);
-        let known = !(standing.tiers.is_empty()
-            && standing.listed.is_empty()
-            && standing.overrides.is_empty());
+        let known = !standing.is_over(Time::EPOCH);
         let before = if known {
             shard.insert(name.into_vec().into(), Arc::new(standing)).is_some()
         } else {
@@ -230,6 +224,16 @@ impl Directory {
             (false, true) => _ = self.callers.fetch_add(1, Ordering::Relaxed),
             (true, false) => _ = self.callers.fetch_sub(1, Ordering::Relaxed),
             _ => {}
+        }
+    }
+
+    /// Drops callers of whom only changes are known that were made up to `over`.
+    pub(crate) fn prune(&self, over: Time) {
+        for shard in &self.shards {
+            let mut shard = shard.write().unwrap_or_else(PoisonError::into_inner);
+            let before = shard.len();
+            shard.retain(|_, standing| !standing.is_over(over));
+            self.callers.fetch_sub(before - shard.len(), Ordering::Relaxed);
         }
     }
 

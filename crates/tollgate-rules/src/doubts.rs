@@ -106,8 +106,11 @@ fn hidden(drafts: &[Draft], findings: &mut Findings) {
     }
     for group in by_key.values() {
         // Only a rule for all paths hides many others; those for the same paths lie side by side.
-        let wide: Vec<&&Draft> =
+        let mut wide: Vec<&&Draft> =
             group.iter().filter(|draft| draft.matcher().paths.is_empty()).collect();
+        // Of those, the ones that want the least hide the most.
+        wide.sort_by_key(|draft| draft.matcher().wants());
+        wide.truncate(NEAR);
         for (index, draft) in group.iter().enumerate() {
             let near = &group[index.saturating_sub(NEAR)..index];
             let above = wide.iter().copied().chain(near);
@@ -131,7 +134,7 @@ fn hidden(drafts: &[Draft], findings: &mut Findings) {
     }
 }
 
-/// How far back a rule is compared with those before it.
+/// How many of the widest rules, and of those before it, a rule is compared with.
 const NEAR: usize = 100;
 
 fn hides(strict: &Draft, lax: &Draft) -> bool {
@@ -187,5 +190,32 @@ fn too_many_checks(drafts: &[Draft], findings: &mut Findings) {
             );
             return;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+    use std::path::Path;
+
+    use super::NEAR;
+    use crate::RuleFile;
+    use crate::load::Shelf;
+
+    #[test]
+    fn a_rule_for_everything_hides_others_however_many_stand_before_it() {
+        let mut text = String::from("rules:\n");
+        for number in 0..3 * NEAR {
+            let matched = format!("attribute: {{ plan: p{number} }}");
+            let _ = writeln!(
+                text,
+                "  - {{ name: r{number}, key: ip, limit: 9/min, match: {{ {matched} }} }}"
+            );
+        }
+        text += "  - { name: everything, key: ip, limit: 5/min }\n";
+        let shelf = Shelf::new().with("rules.yaml", text);
+        let file = RuleFile::load_with(Path::new("rules.yaml"), &shelf, &|_| None).unwrap();
+        let hidden = file.report.findings().iter().filter(|finding| finding.code() == "hidden");
+        assert_eq!(hidden.count(), 3 * NEAR);
     }
 }

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use tollgate::{Limit, Quota, Span, Time};
 
-use crate::limits::{Limits, Owing, Windows};
+use crate::limits::{Limits, Windows};
 use crate::rule::Rule;
 use crate::tier::Tiers;
 
@@ -88,11 +88,11 @@ impl Comparison<'_> {
             self.edits.settled_at.max(earlier.settled_at.filter(|settled| self.now < *settled));
         let restless = self.edits.settled_at.is_some();
         let Some(old_windows) = self.old.limits.each().get(old_place) else { return };
-        for owing in windows.owed() {
-            let name = owing.limit.name();
-            let same_name = |one: &&Owing| one.limit.name() == name;
-            let Some(old) = old_windows.owed().iter().find(same_name) else { continue };
-            if old.limit == owing.limit {
+        for (limit, _) in windows.limits() {
+            let name = limit.name();
+            let mut olds = old_windows.limits();
+            let Some((old, old_quota)) = olds.find(|(old, _)| old.name() == name) else { continue };
+            if old == limit {
                 // Not edited now; an earlier edit may still have to be told.
                 let told = earlier.rescaled.iter().find(|edit| {
                     *edit.limit == *name && edit.place == old_place && self.now < edit.until
@@ -100,13 +100,13 @@ impl Comparison<'_> {
                 self.edits.rescaled.extend(told.map(|edit| Rescaled { place, ..edit.clone() }));
                 continue;
             }
-            let (Some(before), Some(after)) = (old.limit.recovery(), owing.limit.recovery()) else {
+            let (Some(before), Some(after)) = (old.recovery(), limit.recovery()) else {
                 continue;
             };
             let settled = self.now + before.max(after);
             self.edits.settled_at = self.edits.settled_at.max(Some(settled));
-            let moved = is_bucket(&old.limit) && is_bucket(&owing.limit) && before < after;
-            let from = if restless { share(&owing.limit, before) } else { old.quota };
+            let moved = is_bucket(old) && is_bucket(limit) && before < after;
+            let from = if restless { share(limit, before) } else { old_quota };
             if let Some(from) = from.filter(|_| moved) {
                 let edit = [self.now.as_micros(), self.generation];
                 let until = self.now + before;

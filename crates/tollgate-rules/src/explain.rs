@@ -129,6 +129,15 @@ impl RuleSet {
                 );
                 return;
             }
+            Keyed::Missing(identity) if rule.mode == Mode::Shadow => {
+                let name = &self.identities[identity].name;
+                let _ = writeln!(
+                    out,
+                    "  - {}: does not apply: `{name}` is missing, and a shadow refuses nobody",
+                    rule.name
+                );
+                return;
+            }
             Keyed::Missing(identity) => {
                 let name = &self.identities[identity].name;
                 let _ = writeln!(out, "  x {}: refuses with 401: `{name}` is missing", rule.name);
@@ -209,10 +218,12 @@ fn write_request(facts: &mut Facts<'_>, out: &mut String) {
     });
     let read =
         facts.paths().map(|paths| String::from_utf8_lossy(paths.main()).escape_debug().to_string());
+    let shown = facts.path_shown();
     let _ = write!(out, "request\n  {method}");
-    if let (Some(sent), Some(read)) = (sent, read) {
-        let _ = write!(out, " {read}");
-        if sent != read {
+    if let (Some(sent), Some(read), Some(shown)) = (sent, read, shown) {
+        let _ = write!(out, " {shown}");
+        // What was sent may spell a secret in other letters.
+        if sent != read && shown == read {
             let _ = write!(out, "  (sent as {sent})");
         }
     }

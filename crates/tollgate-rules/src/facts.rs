@@ -1,5 +1,7 @@
 //! What is known of one request, found out when it is asked for and once.
 
+mod shown;
+
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -109,7 +111,11 @@ impl<'r> Facts<'r> {
         self.host.as_ref().unwrap_or(&Host::Unknown)
     }
 
+    /// A target that names a host itself counts before all else that names one.
     fn find_host(&self) -> Host<'r> {
+        if let Some(authority) = self.target().and_then(authority) {
+            return HostName::of(authority).map_or(Host::Malformed, Host::Named);
+        }
         let told = self.request.host.map(str::as_bytes).or_else(|| match self.attribute("host") {
             Some(Value::Text(host)) => Some(host.as_bytes()),
             _ => None,
@@ -159,6 +165,26 @@ impl<'r> Facts<'r> {
         self.identities[index].as_ref().unwrap_or(&Identified::Missing)
     }
 
+    /// What an identity was found to be, as conditions compare it: also where it is so long that keys
+    /// have a digest of it.
+    pub(crate) fn identity_text(&mut self, index: usize) -> Option<Cow<'_, str>> {
+        let rules = self.rules;
+        let identity = rules.identities.get(index)?;
+        if matches!(self.identity(index), Identified::Digest(_)) && !identity.secret {
+            return match self.find(identity) {
+                Identified::Bytes(bytes) => {
+                    Some(Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()))
+                }
+                _ => None,
+            };
+        }
+        match self.identity(index) {
+            Identified::Bytes(bytes) => Some(String::from_utf8_lossy(bytes)),
+            Identified::Address { address, .. } => Some(Cow::Owned(address.to_string())),
+            Identified::Missing | Identified::Digest(_) => None,
+        }
+    }
+
     fn find(&mut self, identity: &'r Identity) -> Identified<'r> {
         // What the sender says an identity is, it is: it has looked already.
         if let Some(told) = self.attribute(&identity.name) {
@@ -185,9 +211,9 @@ impl<'r> Facts<'r> {
                 segment.map_or(Identified::Missing, Identified::value)
             }
             Source::Segment(number) => {
-                let segment = self.paths().and_then(|paths| {
-                    paths.main().split(|byte| *byte == b'/').nth(*number).map(<[u8]>::to_vec)
-                });
+                let segment = self
+                    .paths()
+                    .and_then(|paths| nth_segment(paths.main(), *number).map(<[u8]>::to_vec));
                 segment.map_or(Identified::Missing, Identified::value)
             }
             Source::Method => self.method().map_or(Identified::Missing, |method| {
@@ -364,6 +390,19 @@ impl<'r> Facts<'r> {
         let known = [directory.get(name, subject), rules.directory.get(name, subject)];
         standings.extend(known.into_iter().flatten().map(|standing| (index, standing)));
     }
+}
+
+fn nth_segment(path: &[u8], number: usize) -> Option<&[u8]> {
+    path.split(|byte| *byte == b'/').nth(number)
+}
+
+/// The host and port that a target in absolute form begins with, as in `http://host/path`.
+fn authority(target: &[u8]) -> Option<&[u8]> {
+    let in_scheme = |byte: &u8| byte.is_ascii_alphanumeric() || b"+-.".contains(byte);
+    let scheme = target.iter().take_while(|byte| in_scheme(byte)).count();
+    target.first()?.is_ascii_alphabetic().then_some(())?;
+    let behind = target.get(scheme..)?.strip_prefix(b"://")?;
+    behind.split(|byte| b"/\\?#".contains(byte)).next()
 }
 
 fn found(value: Option<&[u8]>) -> Identified<'_> {

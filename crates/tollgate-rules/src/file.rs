@@ -17,6 +17,9 @@ pub struct RuleFile {
     pub rules: Option<RuleSet>,
     /// What it says about the program itself.
     pub settings: Settings,
+    /// Whether there are no rules because a file says so: `rules: []`. Otherwise they may have got
+    /// lost.
+    pub none_in_words: bool,
     /// Everything that is wrong or doubtful.
     pub report: Report,
     /// Every file and folder that was looked at: if one changes, so may the rules.
@@ -42,11 +45,13 @@ impl RuleFile {
             return Err(failure);
         }
         let (compiled, report, watched) = compile::compile(loaded, files, env);
-        let (rules, settings) = match compiled {
-            Some(Compiled { rules, settings }) => (Some(rules), settings),
-            None => (None, Settings::default()),
+        let (rules, settings, none_in_words) = match compiled {
+            Some(Compiled { rules, settings, none_in_words }) => {
+                (Some(rules), settings, none_in_words)
+            }
+            None => (None, Settings::default(), false),
         };
-        Ok(Self { rules, settings, report, watched })
+        Ok(Self { rules, settings, none_in_words, report, watched })
     }
 }
 

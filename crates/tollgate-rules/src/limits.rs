@@ -37,6 +37,8 @@ pub(crate) struct Owing {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Beyond {
     pub(crate) limit: Limit,
+    /// What the limit was made of.
+    pub(crate) quota: Quota,
     /// How long each request is held back that is admitted by it.
     pub(crate) delay: Span,
 }
@@ -66,6 +68,14 @@ impl Limits {
 }
 
 impl Windows {
+    /// Every limit, those beyond others too, and what it was made of.
+    pub(crate) fn limits(&self) -> impl Iterator<Item = (&Limit, Option<Quota>)> {
+        self.owed().iter().flat_map(|owing| {
+            let beyond = owing.beyond.iter().map(|beyond| (&beyond.limit, Some(beyond.quota)));
+            std::iter::once((&owing.limit, owing.quota)).chain(beyond)
+        })
+    }
+
     pub(crate) fn owed(&self) -> &[Owing] {
         match self {
             Self::Unlimited => &[],

@@ -9,9 +9,9 @@ use std::collections::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-pub(crate) use self::files::reason;
 pub use self::files::{Disk, Files, Shelf};
 use self::files::{LARGEST, settled};
+pub(crate) use self::files::{LARGEST_TABLE, reason};
 use self::include::Included;
 use crate::finding::{Finding, Findings};
 use crate::node::{Node, Scalar};

@@ -27,6 +27,8 @@ pub(crate) struct Matcher {
     pub(crate) times: Vec<Daytime>,
     /// None of these may be so.
     pub(crate) not: Vec<Matcher>,
+    /// Whether a host or a path came from the environment, and is not shown.
+    pub(crate) untold: bool,
 }
 
 /// Which way to decide where a request can be read in several ways: a rule applies if any reading
@@ -116,16 +118,12 @@ impl Matcher {
             }
         }
         for (index, (name, condition)) in self.headers.iter().enumerate() {
-            if !header_admits(facts, name, condition) {
+            if !header_admits(doubt, facts, name, condition) {
                 return Err(Why::Header(index));
             }
         }
         for (index, (identity, condition)) in self.identities.iter().enumerate() {
-            let text = match facts.identity(*identity) {
-                Identified::Bytes(bytes) => Some(String::from_utf8_lossy(bytes)),
-                Identified::Address { address, .. } => Some(Cow::Owned(address.to_string())),
-                Identified::Missing | Identified::Digest(_) => None,
-            };
+            let text = facts.identity_text(*identity);
             if !condition.admits(text.as_deref().map(Value::Text).as_ref()) {
                 return Err(Why::Identity(index));
             }
@@ -178,28 +176,42 @@ impl Matcher {
             && self.not.is_empty()
     }
 
+    /// How many things it wants of a request.
+    pub(crate) fn wants(&self) -> usize {
+        let said = [
+            !self.methods.is_empty(),
+            !self.hosts.is_empty(),
+            !self.paths.is_empty(),
+            self.tiers.is_some(),
+            self.addresses.is_some(),
+            !self.times.is_empty(),
+        ];
+        said.into_iter().filter(|said| *said).count()
+            + self.headers.len()
+            + self.attributes.len()
+            + self.identities.len()
+            + self.not.len()
+    }
+
     /// Whether it applies to everything.
     pub(crate) fn is_empty(&self) -> bool {
         self.covers(&Self::default())
     }
 }
 
-/// A header is as it has to be if any of its lines is; `not` wants all of them to be.
-fn header_admits(facts: &Facts<'_>, name: &str, condition: &Condition) -> bool {
-    let (condition, wanted) = match condition {
-        Condition::Not(condition) => (&**condition, false),
-        condition => (condition, true),
-    };
-    let (mut lines, mut met) = (0, false);
+/// Nobody knows which line of a header an upstream reads: each is a reading of it.
+fn header_admits(doubt: Doubt, facts: &Facts<'_>, name: &str, condition: &Condition) -> bool {
+    let (mut lines, mut met) = (0, 0);
     facts.request.headers.each(name, &mut |line| {
         lines += 1;
         let text = String::from_utf8_lossy(line.trim_ascii());
-        met |= condition.admits(Some(&Value::Text(&text)));
+        met += usize::from(condition.admits(Some(&Value::Text(&text))));
     });
-    if lines == 0 {
-        met = condition.admits(None);
+    match doubt {
+        _ if lines == 0 => condition.admits(None),
+        Doubt::For => met > 0,
+        Doubt::Against => met == lines,
     }
-    met == wanted
 }
 
 impl Why {
@@ -220,15 +232,20 @@ impl Why {
                     Host::Malformed => "malformed".to_owned(),
                     Host::Unknown => "unknown".to_owned(),
                 };
-                let wanted = or(&mut matcher.hosts.iter().map(ToString::to_string));
+                let wanted = if matcher.untold {
+                    UNTOLD.to_owned()
+                } else {
+                    or(&mut matcher.hosts.iter().map(ToString::to_string))
+                };
                 format!("the host is {found}, it wants {wanted}")
             }
             Self::Path => {
-                let found = facts.paths().map_or_else(
-                    || "unknown".to_owned(),
-                    |paths| String::from_utf8_lossy(paths.main()).escape_debug().to_string(),
-                );
-                let wanted = or(&mut matcher.paths.iter().map(ToString::to_string));
+                let found = facts.path_shown().unwrap_or_else(|| "unknown".to_owned());
+                let wanted = if matcher.untold {
+                    UNTOLD.to_owned()
+                } else {
+                    or(&mut matcher.paths.iter().map(ToString::to_string))
+                };
                 format!("the path is {found}, it wants {wanted}")
             }
             Self::Header(index) => wants("header", matcher.headers.get(index)),
@@ -257,6 +274,9 @@ impl Why {
         }
     }
 }
+
+/// What is shown in the place of what the environment said.
+const UNTOLD: &str = "one from the environment";
 
 /// Without what was found: it may be a secret.
 fn wants(what: &str, wanted: Option<&(Box<str>, impl fmt::Display)>) -> String {

@@ -23,14 +23,14 @@ pub(crate) use self::error::PatternError;
 pub(crate) use self::pattern::Pattern;
 pub(crate) use self::router::Router;
 
-use self::normal::{Buffer, Reading};
+use self::normal::{Buffer, Dots, Parameters, Reading, Seen, Slash};
 
 /// The normal path of one request, in every way an upstream may read it.
 ///
-/// An encoded slash (`%2F`, `%5C`) separates segments for one upstream and belongs to a
-/// segment for the next. Each of the two that occurs doubles the readings: one reading for
-/// nearly every path, two with one kind of encoded slash, at most four. A limit is owed if
-/// *any* reading meets its pattern; an exemption must ask that *every* reading does.
+/// Upstreams differ on encoded slashes (`%2F`, `%5C`), backslashes, `;parameters` and dots: what
+/// is structure for one is text for the next. Nearly every path has none of these and one
+/// reading; a path with some has as many as differ, at most eight. A limit is owed if *any*
+/// reading meets its pattern; an exemption must ask that *every* reading does.
 #[derive(Debug)]
 pub(crate) struct Paths<'r> {
     /// The path as it was sent, when that is already its normal form.
@@ -64,7 +64,7 @@ impl<'r> Paths<'r> {
         self.as_sent.into_iter().chain(written)
     }
 
-    /// The reading in which every slash separates, encoded or not.
+    /// The reading in which every slash separates, encoded or not, and dots are resolved.
     pub(crate) fn main(&self) -> &[u8] {
         self.readings().next().unwrap_or(b"/")
     }
@@ -75,27 +75,20 @@ impl<'r> Paths<'r> {
 
     fn written(path: &[u8], ignore_case: bool) -> Self {
         let mut paths = Self { as_sent: None, written: Buffer::new(), ends: SmallVec::new() };
-        let everything = Reading { slash_separates: true, backslash_separates: true, ignore_case };
-        let seen = paths.add(path, everything);
-        // Only the kinds of encoded slash that occur are worth a second look.
-        if seen.slash {
-            paths.add(path, Reading { slash_separates: false, ..everything });
-        }
-        if seen.backslash {
-            paths.add(path, Reading { backslash_separates: false, ..everything });
-        }
-        if seen.slash && seen.backslash {
-            let neither =
-                Reading { slash_separates: false, backslash_separates: false, ..everything };
-            paths.add(path, neither);
+        let seen = paths.add(path, MAIN, ignore_case);
+        for other in seen.others() {
+            if paths.ends.len() == MOST {
+                break;
+            }
+            paths.add(path, other, ignore_case);
         }
         paths
     }
 
     /// Writes one more reading, unless it says the same as an earlier one.
-    fn add(&mut self, path: &[u8], reading: Reading) -> normal::Seen {
+    fn add(&mut self, path: &[u8], reading: Reading, ignore_case: bool) -> Seen {
         let start = self.written.len();
-        let seen = normal::write(path, reading, &mut self.written);
+        let seen = normal::write(path, reading, ignore_case, &mut self.written);
         let added = self.written.get(start..).unwrap_or_default();
         if self.readings().any(|earlier| earlier == added) {
             self.written.truncate(start);
@@ -103,6 +96,84 @@ impl<'r> Paths<'r> {
             self.ends.push(self.written.len());
         }
         seen
+    }
+}
+
+/// The reading that stands for the path wherever only one can.
+const MAIN: Reading = Reading {
+    encoded_slash: Slash::Separates,
+    encoded_backslash: Slash::Separates,
+    backslash: Slash::Separates,
+    parameters: Parameters::Cut,
+    dots: Dots::Resolved,
+};
+
+/// No character but `/` and `%2F` has a meaning of its own.
+const LITERAL: Reading = Reading { dots: Dots::Text, ..UNIX };
+
+/// A backslash and `;` are text, and dots are resolved.
+const UNIX: Reading = Reading { parameters: Parameters::Text, ..BACKSLASH_TEXT };
+
+/// A backslash is text, and the rest as in the main reading.
+const BACKSLASH_TEXT: Reading =
+    Reading { encoded_backslash: Slash::Text, backslash: Slash::Text, ..MAIN };
+
+/// Resolves dots as RFC 3986 does.
+const AMONG_EMPTY: Reading = Reading { dots: Dots::ResolvedAmongEmpty, ..MAIN };
+
+/// Reads the path as browsers do.
+const BROWSER: Reading = Reading {
+    encoded_slash: Slash::Text,
+    encoded_backslash: Slash::Text,
+    parameters: Parameters::Text,
+    ..AMONG_EMPTY
+};
+
+/// The most readings that one path is given.
+const MOST: usize = 8;
+
+/// Every reading but the main one, the likeliest first: seven always have room, and those
+/// behind them where earlier ones say the same.
+const OTHERS: [Reading; 12] = [
+    Reading { encoded_slash: Slash::Text, ..MAIN },
+    Reading { encoded_backslash: Slash::Text, ..MAIN },
+    Reading { encoded_slash: Slash::Text, encoded_backslash: Slash::Text, ..MAIN },
+    LITERAL,
+    AMONG_EMPTY,
+    UNIX,
+    BROWSER,
+    BACKSLASH_TEXT,
+    Reading { parameters: Parameters::Text, ..MAIN },
+    Reading { encoded_slash: Slash::Text, ..LITERAL },
+    Reading { dots: Dots::ResolvedAmongEmpty, ..UNIX },
+    Reading { dots: Dots::ResolvedAmongEmpty, ..BACKSLASH_TEXT },
+];
+
+impl Reading {
+    /// The same as far as it matters to a path in which only this was seen.
+    fn of_seen(self, seen: Seen) -> Self {
+        Self {
+            encoded_slash: if seen.encoded_slash { self.encoded_slash } else { MAIN.encoded_slash },
+            encoded_backslash: if seen.encoded_backslash {
+                self.encoded_backslash
+            } else {
+                MAIN.encoded_backslash
+            },
+            backslash: if seen.backslash { self.backslash } else { MAIN.backslash },
+            parameters: if seen.parameters { self.parameters } else { MAIN.parameters },
+            dots: if seen.dots { self.dots } else { MAIN.dots },
+        }
+    }
+}
+
+impl Seen {
+    /// The readings that may differ from the main one and from each other.
+    fn others(self) -> impl Iterator<Item = Reading> {
+        OTHERS.iter().enumerate().filter_map(move |(at, other)| {
+            let other = other.of_seen(self);
+            let mut earlier = OTHERS.iter().take(at).map(|earlier| earlier.of_seen(self));
+            (other != MAIN && earlier.all(|earlier| earlier != other)).then_some(other)
+        })
     }
 }
 

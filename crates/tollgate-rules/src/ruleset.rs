@@ -2,11 +2,11 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tollgate::{Limit, Time};
+use tollgate::{Limit, Span, Time};
 
 use crate::address::networks::Networks;
 use crate::digest::Digester;
-use crate::directory::{Assigned, Directory, During, Listing, Standing};
+use crate::directory::{Directory, During, Listing, Standing};
 use crate::edited::{self, Before};
 use crate::identity::Identity;
 use crate::index::Index;
@@ -76,7 +76,7 @@ impl RuleSet {
 
     /// The limit of this name, whichever rule and tier it belongs to; the first of those that share it.
     pub fn limit(&self, name: &str) -> Option<&Limit> {
-        let rule = name.split(['~', ':', '@']).next().and_then(|rule| self.rule(rule))?;
+        let rule = name.split(['~', ':', '@', '+']).next().and_then(|rule| self.rule(rule))?;
         let cooldown = rule.cooldown.iter().map(|cooldown| &cooldown.limit);
         let windows =
             rule.limits.each().iter().chain(rule.overrides.iter().map(|(_, windows)| windows));
@@ -95,25 +95,29 @@ impl RuleSet {
         edited::learn(&mut self.rules, self.tiers.as_ref(), &old, now, self.generation);
         let (Some(tiers), Some(old_tiers)) = (&self.tiers, &before.tiers) else { return self };
         let (default, old_default) = (tiers.default_name(), old_tiers.default_name());
+        let over = now.as_micros().saturating_sub(self.longest_recovery().as_micros());
+        let over = Time::from_micros(over);
         let mut changed: Vec<(Box<[u8]>, Standing)> = Vec::new();
-        self.directory.each(|name, standing| {
-            let earlier = before.directory.get_filed(name);
-            let mut standing = (**standing).clone();
-            if standing.succeed(earlier.as_deref(), &old_default, now) {
+        let mut compare = |name: &[u8], new: Option<&Standing>, old: Option<&Standing>| {
+            let had = old.and_then(|old| Some(&old.tier_at(now)?.tier)).unwrap_or(&old_default);
+            let has = new.and_then(|new| Some(&new.tier_at(now)?.tier)).unwrap_or(&default);
+            let mut standing = new.cloned().unwrap_or_default();
+            let earlier = old.map(|old| old.changed.as_slice()).unwrap_or_default();
+            standing.changed = earlier.iter().filter(|(_, at)| *at > over).cloned().collect();
+            if had != has {
+                standing.note_change(had.clone(), now);
+            }
+            if !standing.changed.is_empty() {
                 changed.push((name.into(), standing));
             }
+        };
+        self.directory.each(|name, standing| {
+            compare(name, Some(&**standing), before.directory.get_filed(name).as_deref());
         });
-        // Who has left the file has the default tier from now on.
+        // Those who have left the file.
         before.directory.each(|name, earlier| {
-            let left =
-                self.directory.get_filed(name).is_none_or(|known| known.tier_at(now).is_none());
-            if left && earlier.tier_at(now).is_some() {
-                let known = self.directory.get_filed(name);
-                let mut standing = known.map(|known| (*known).clone()).unwrap_or_default();
-                standing.tiers.push(Assigned::always(default.clone()));
-                if standing.succeed(Some(earlier), &old_default, now) {
-                    changed.push((name.into(), standing));
-                }
+            if self.directory.get_filed(name).is_none() {
+                compare(name, None, Some(&**earlier));
             }
         });
         for (name, standing) in changed {
@@ -128,5 +132,17 @@ impl RuleSet {
             *known |= knew(&identity.name);
         }
         self
+    }
+
+    /// How long after a change of tier something may be used that was used before it.
+    pub(crate) fn longest_recovery(&self) -> Span {
+        let by_tier = self.rules.iter().filter(|rule| rule.limits.is_by_tier());
+        let windows = by_tier.flat_map(|rule| rule.limits.each());
+        let recoveries = windows.flat_map(|windows| {
+            windows
+                .limits()
+                .map(|(limit, _)| limit.recovery().unwrap_or(Span::from_secs(31 * 86_400)))
+        });
+        recoveries.max().unwrap_or_default()
     }
 }

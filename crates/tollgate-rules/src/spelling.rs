@@ -5,8 +5,50 @@ const FAR: usize = 2;
 
 /// The word that `found` is most likely a misspelling of.
 pub fn closest<'a>(found: &str, words: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let near = words.into_iter().map(|word| (distance(found, word), word));
+    let mask = mask(found);
+    let near = words.into_iter().filter(|word| may_be_near((found, mask), word));
+    let near = near.map(|word| (distance(found, word), word));
     near.filter(|(distance, _)| *distance <= FAR).min().map(|(_, word)| word)
+}
+
+/// How many words are looked at before no more guesses are made: thousands of unknown names in a file
+/// with thousands of known ones would take long, and nobody reads so many guesses.
+const MOST: usize = 2_000_000;
+
+/// Guesses, until there were too many.
+#[derive(Debug, Default)]
+pub(crate) struct Guesses {
+    looked_at: usize,
+}
+
+impl Guesses {
+    /// The word that `found` is most likely a misspelling of, out of so many.
+    pub(crate) fn closest<'a>(
+        &mut self,
+        found: &str,
+        words: impl ExactSizeIterator<Item = &'a str>,
+    ) -> Option<&'a str> {
+        self.looked_at = self.looked_at.saturating_add(words.len());
+        if self.looked_at > MOST { None } else { closest(found, words) }
+    }
+}
+
+/// Which ASCII letters a word has, as bits: one for each letter in either case, and for each digit.
+fn mask(word: &str) -> u64 {
+    let bit = |byte: u8| (byte & 31) | ((byte & 64) >> 1);
+    word.bytes().fold(0, |mask, byte| mask | u64::from(byte.is_ascii()) << bit(byte))
+}
+
+/// Whether two words are not surely far apart: cheap to ask, and true of few.
+fn may_be_near((found, letters): (&str, u64), word: &str) -> bool {
+    // A letter has four bytes at most.
+    if found.len().abs_diff(word.len()) > FAR * 4 {
+        return false;
+    }
+    let own = mask(word);
+    let few = |letters: u64| usize::try_from(letters.count_ones()).is_ok_and(|ones| ones <= FAR);
+    // What was put in, taken out or changed is one letter of each word at most.
+    few(letters & !own) && few(own & !letters)
 }
 
 /// How many letters have to be put in, taken out or changed; [`FAR`] and one more stands for
@@ -50,6 +92,27 @@ mod tests {
             ("quotaquota", None),
         ] {
             assert_eq!(closest(found, words), meant, "{found}");
+        }
+    }
+
+    #[test]
+    fn what_is_passed_over_is_far() {
+        let words = ["", "a", "ab", "ba", "abc", "Abc", "abcd", "xyz", "äb", "äöü", "aaaa", "key1"];
+        for found in words {
+            for word in words {
+                let near = distance(found, word) <= FAR;
+                assert!(!near || may_be_near((found, mask(found)), word), "{found} {word}");
+            }
+        }
+        assert!(!may_be_near(("user", mask("user")), "tenant"));
+    }
+
+    #[test]
+    fn guesses_end_when_there_were_too_many() {
+        let words = ["limit", "quota"];
+        let mut guesses = Guesses { looked_at: MOST - 2 * words.len() };
+        for expected in [Some("limit"), Some("limit"), None, None] {
+            assert_eq!(guesses.closest("limitt", words.into_iter()), expected);
         }
     }
 

@@ -4,7 +4,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Guard};
-use tollgate::{CheckError, Clock, Limiter, Memory, Store, Verdict};
+use tollgate::{CheckError, Clock, Limiter, Memory, Plan, Store, Verdict};
 
 use crate::digest::Digester;
 use crate::directory::Directory;
@@ -60,6 +60,24 @@ impl Answered<'_> {
     /// What the caller has to bring back when the request has ended, where it holds a slot.
     pub fn slot(&self) -> Option<String> {
         slot::write(self.planned, self.verdict?, self.digester)
+    }
+}
+
+/// A request between its plan and its answer: all but the question to the store, which may wait.
+struct Asking<'a> {
+    planned: Planned<'a>,
+    digester: &'a Digester,
+}
+
+impl<'a> Asking<'a> {
+    /// What the store has to be asked, if anything.
+    fn plan(&self) -> Option<&Plan<'a>> {
+        let plan = self.planned.plan();
+        (self.planned.outcome() == Outcome::Ask && !plan.checks().is_empty()).then_some(plan)
+    }
+
+    fn answered<'s>(&'s self, verdict: Option<&'s Verdict>) -> Answered<'s> {
+        Answered { planned: &self.planned, verdict, digester: self.digester }
     }
 }
 
@@ -125,12 +143,12 @@ impl<S: Store> Tollgate<S> {
     ) -> Result<R, CheckError> {
         let rules = self.rules.load();
         let mut desk = Desk::new();
-        let planned = rules.plan_for(purpose, &self.directory, request, self.now(), &mut desk);
-        let owes = planned.outcome() == Outcome::Ask && !planned.plan().checks().is_empty();
-        let verdict =
-            if owes { Some(self.limiter.check_plan(planned.plan()).await?) } else { None };
-        let digester = self.digester(&rules);
-        Ok(respond(&Answered { planned: &planned, verdict: verdict.as_ref(), digester }))
+        let asking = self.asking(&rules, purpose, request, &mut desk);
+        let verdict = match asking.plan() {
+            Some(plan) => Some(self.limiter.check_plan(plan).await?),
+            None => None,
+        };
+        Ok(respond(&asking.answered(verdict.as_ref())))
     }
 
     /// Decides requests that have arrived together, each by itself and in their order.
@@ -181,6 +199,17 @@ impl<S: Store> Tollgate<S> {
         }))
     }
 
+    fn asking<'a>(
+        &'a self,
+        rules: &'a RuleSet,
+        purpose: Purpose,
+        request: &'a Request<'_>,
+        desk: &'a mut Desk,
+    ) -> Asking<'a> {
+        let planned = rules.plan_for(purpose, &self.directory, request, self.now(), desk);
+        Asking { planned, digester: self.digester(rules) }
+    }
+
     fn digester<'a>(&'a self, rules: &'a RuleSet) -> &'a Digester {
         if rules.has_secret { &rules.digester } else { &self.own }
     }
@@ -199,12 +228,12 @@ impl<S: tollgate::Immediate> Tollgate<S> {
     ) -> Result<R, CheckError> {
         let rules = self.rules.load();
         let mut desk = Desk::new();
-        let planned = rules.plan(&self.directory, request, self.now(), &mut desk);
-        let owes = planned.outcome() == Outcome::Ask && !planned.plan().checks().is_empty();
-        let verdict =
-            if owes { Some(self.limiter.check_plan(planned.plan()).now()?) } else { None };
-        let digester = self.digester(&rules);
-        Ok(respond(&Answered { planned: &planned, verdict: verdict.as_ref(), digester }))
+        let asking = self.asking(&rules, Purpose::Take, request, &mut desk);
+        let verdict = match asking.plan() {
+            Some(plan) => Some(self.limiter.check_plan(plan).now()?),
+            None => None,
+        };
+        Ok(respond(&asking.answered(verdict.as_ref())))
     }
 }
 

@@ -42,7 +42,7 @@ impl Reloads {
         self.begin(rules);
     }
 
-    /// Tells that there are mistakes in the file, and the rules before it stay in force.
+    /// Tells that the file cannot be used, and the rules before it stay in force.
     pub fn refused(&self) {
         self.refused.inc();
         self.stale.set(1);
@@ -68,7 +68,7 @@ impl Reloads {
         );
         registry.register(
             "rules_stale",
-            "1 while the rule file has mistakes and the rules before it stay in force",
+            "1 while the rule file cannot be used and the rules before it stay in force",
             self.stale.clone(),
         );
         registry.register("rules", "Rules in force", self.rules.clone());

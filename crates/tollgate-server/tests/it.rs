@@ -26,4 +26,5 @@ mod it {
     mod shutdown;
     mod slots;
     mod throttle;
+    mod undecided;
 }

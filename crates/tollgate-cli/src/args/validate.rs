@@ -12,9 +12,9 @@ pub(crate) struct ValidateArgs {
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// Ends with 1 for warnings too
+    /// Ends with 0 if there are warnings only
     #[arg(long)]
-    pub(crate) strict: bool,
+    pub(crate) allow_warnings: bool,
 
     /// Also says what each rule really allows
     #[arg(long)]

@@ -75,9 +75,18 @@ impl Follower {
             Err(unreadable) => self.refuse(&Refused::Unreadable(&unreadable)),
             Ok(file) => match file.rules {
                 None => self.refuse(&Refused::Mistaken(&file.report)),
+                Some(rules) if self.lost(&rules, file.none_in_words) => {
+                    self.refuse(&Refused::Emptied(&file.report));
+                }
                 Some(rules) => self.replace(rules, file.settings, &file.report),
             },
         }
+    }
+
+    /// Whether the rules are gone without a word: a file that was cut off or a folder that was
+    /// emptied reads like that, and would switch every limit off.
+    fn lost(&self, rules: &RuleSet, none_in_words: bool) -> bool {
+        rules.rules().is_empty() && !none_in_words && !self.gate.rules().rules().is_empty()
     }
 
     fn replace(&mut self, rules: RuleSet, settings: Settings, report: &Report) {
@@ -119,17 +128,28 @@ impl Follower {
                 let errors = counted(report.errors(), "error");
                 (format!("{errors} in {}", self.path.display()), report.render(false))
             }
+            Refused::Emptied(report) => {
+                let why = format!("there are no rules in {} any more", self.path.display());
+                (why, report.render(false))
+            }
         };
         let kept = counted(kept, "rule");
-        let summary = format!("rules not reloaded: {why}; the {kept} from before {stay} in force");
+        let mut summary =
+            format!("rules not reloaded: {why}; the {kept} from before {stay} in force");
+        if let Refused::Emptied(_) = refused {
+            summary.push_str("; if nothing is to be limited, say so with `rules: []`");
+        }
         if self.refusal.as_ref() == Some(&said) {
             debug!("{summary}");
             return;
         }
         self.refusal = Some(said);
         error!("{summary}");
-        if let Refused::Mistaken(report) = refused {
-            log(report);
+        match refused {
+            Refused::Unreadable(_) => {}
+            Refused::Mistaken(report) => log(report),
+            // Here it is not true that nothing is limited.
+            Refused::Emptied(report) => log_without(report, "no-rules"),
         }
     }
 }
@@ -138,11 +158,19 @@ impl Follower {
 enum Refused<'r> {
     Unreadable(&'r Unreadable),
     Mistaken(&'r Report),
+    /// There were rules, now there are none, and no file says that this is meant.
+    Emptied(&'r Report),
 }
 
 /// Each finding with the lines it is about.
 fn log(report: &Report) {
-    for (severity, finding) in report.rendered(false) {
+    log_without(report, "");
+}
+
+/// The same without those of one code.
+fn log_without(report: &Report, code: &str) {
+    let rendered = report.findings().iter().zip(report.rendered(false));
+    for (_, (severity, finding)) in rendered.filter(|(finding, _)| finding.code() != code) {
         match severity {
             Severity::Error => error!("{finding}"),
             Severity::Warning => warn!("{finding}"),

@@ -19,7 +19,7 @@ fn a_good_file_is_ok() {
     let path = folder.write("rules.yaml", GOOD);
     let ok = (Some(0), "ok: 1 rule, 0 warnings\n".to_owned(), String::new());
     assert_eq!(run(&["validate", &path]), ok);
-    assert_eq!(run(&["validate", "--strict", &path]), ok);
+    assert_eq!(run(&["validate", "--allow-warnings", &path]), ok);
     assert_eq!(run(&["validate", folder.path().to_str().unwrap()]), ok, "a folder too");
 }
 
@@ -36,13 +36,13 @@ fn mistakes_are_shown_where_they_are() {
 }
 
 #[test]
-fn warnings_are_shown_and_only_matter_if_strict() {
+fn warnings_are_findings_unless_they_are_allowed() {
     let folder = Folder::new();
     let path = folder.write("rules.yaml", DOUBTFUL);
-    let (code, out, _) = run(&["validate", &path]);
+    let (code, out, _) = run(&["validate", "--allow-warnings", &path]);
     assert_eq!(code, Some(0), "{out}");
     assert!(out.contains("warning[") && out.ends_with("\nok: 2 rules, 1 warning\n"), "{out}");
-    let (code, out, _) = run(&["validate", "--strict", &path]);
+    let (code, out, _) = run(&["validate", &path]);
     assert_eq!(code, Some(1));
     assert!(out.ends_with("\n1 warning\n"), "{out}");
 }
@@ -95,9 +95,9 @@ fn programs_are_told_the_same() {
     assert!(report["envelope"].as_str().unwrap().contains("100/min"));
 
     let doubtful = folder.write("doubtful.yaml", DOUBTFUL);
-    let (code, report) = told(&[&doubtful]);
+    let (code, report) = told(&[&doubtful, "--allow-warnings"]);
     assert_eq!((code, &report["ok"], &report["warnings"]), (Some(0), &json!(true), &json!(1)));
-    let (code, report) = told(&[&doubtful, "--strict"]);
+    let (code, report) = told(&[&doubtful]);
     assert_eq!((code, &report["ok"]), (Some(1), &json!(false)));
 }
 

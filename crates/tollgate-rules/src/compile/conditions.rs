@@ -1,11 +1,23 @@
 //! What a header, an attribute or an identity has to be.
 
 use super::Compiler;
+use super::identities::names_a_secret;
 use crate::condition::Condition;
 use crate::node::Node;
 
 impl Compiler<'_> {
-    pub(super) fn condition(&mut self, node: &Node) -> Option<Condition> {
+    /// What a value of this name has to be. What opens doors, by its name, is compared and not shown.
+    pub(super) fn condition_of(&mut self, name: &str, node: &Node) -> Option<Condition> {
+        let condition = self.condition(node)?;
+        let says_a_text = !matches!(condition, Condition::Present(_));
+        Some(if says_a_text && names_a_secret(name) {
+            condition.shown_as("what it has to be")
+        } else {
+            condition
+        })
+    }
+
+    fn condition(&mut self, node: &Node) -> Option<Condition> {
         if node.entries().is_empty() {
             return self.any_of(node);
         }
@@ -43,6 +55,9 @@ impl Compiler<'_> {
     fn one_condition(&mut self, node: &Node) -> Option<Condition> {
         let scalar = node.scalar().filter(|scalar| !scalar.is_broken())?;
         match Condition::of(scalar.text()) {
+            Ok(condition) if scalar.is_secret() => {
+                Some(condition.shown_as(format!("`{}`", scalar.shown())))
+            }
             Ok(condition) => Some(condition),
             Err(wrong) => {
                 let message = format!("`{}` needs a number behind it", wrong.comparison);

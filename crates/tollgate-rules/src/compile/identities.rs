@@ -8,7 +8,6 @@ use crate::load::Document;
 use crate::node::{Entry, Node, Scalar};
 use crate::path::Pattern;
 use crate::source::Span;
-use crate::spelling;
 
 /// The fields of an identity that say where it is found.
 const SOURCES: [&str; 8] =
@@ -289,8 +288,8 @@ impl Compiler<'_> {
             "method" => Source::Method,
             "host" => Source::Host,
             _ => {
-                let meant = spelling::closest(name, self.named_at.keys().map(|name| &**name))
-                    .map(str::to_owned);
+                let known = self.named_at.keys().map(|name| &**name);
+                let meant = self.guesses.closest(name, known).map(str::to_owned);
                 if let Some(meant) = meant {
                     let message = "this is not in `identify`, so it is an attribute that callers of the service have to send";
                     self.warn_at(span, "unknown-identity", message)
@@ -332,7 +331,8 @@ pub(super) fn if_missing(word: &str) -> Option<IfMissing> {
     }
 }
 
-fn names_a_secret(name: &str) -> bool {
+/// Whether something of this name opens doors.
+pub(super) fn names_a_secret(name: &str) -> bool {
     let mut words = name.split(|letter: char| !letter.is_ascii_alphanumeric());
     words.any(|word| SECRETS.iter().any(|secret| word.eq_ignore_ascii_case(secret)))
 }
@@ -360,10 +360,14 @@ impl Source {
     fn is_secret(&self, identity: &str) -> bool {
         match self {
             Self::Cookie(_) => true,
-            Self::Header(name) | Self::Query(name) | Self::Attribute(name) => {
-                names_a_secret(name) || names_a_secret(identity)
-            }
-            _ => false,
+            Self::Header(name)
+            | Self::Query(name)
+            | Self::Attribute(name)
+            | Self::Path { name, .. }
+            | Self::Claim { claim: name, .. } => names_a_secret(name) || names_a_secret(identity),
+            Self::Segment(_) => names_a_secret(identity),
+            // Nobody is let in for these, whatever they are called.
+            Self::Address { .. } | Self::Method | Self::Host | Self::Fingerprint(_) => false,
         }
     }
 }

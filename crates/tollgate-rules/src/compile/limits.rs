@@ -48,6 +48,8 @@ pub(super) struct Naming<'n> {
     pub(super) rule: &'n str,
     /// The tier, where each has counters of its own.
     pub(super) tier: Option<&'n str>,
+    /// The lengths of all windows that the rule has, for any tier, the longest first.
+    pub(super) ladder: &'n [u64],
 }
 
 /// One limit before it has its name.
@@ -56,27 +58,78 @@ struct Draft<'d> {
     kind: Kind,
 }
 
+impl Draft<'_> {
+    fn length(&self) -> u64 {
+        match &self.kind {
+            Kind::Quota(quota, _) => length(*quota),
+            Kind::Slots(..) => 0,
+        }
+    }
+}
+
 enum Kind {
     Quota(Quota, Style),
     Slots(u32, Length),
 }
 
+/// The most limits that hold at once in one rule or one entry of a tier.
+const MOST_LIMITS: usize = 16;
 /// How long a slot is kept by a holder that is not heard of again.
 const LEASE: Length = Length::from_secs(60);
 
 impl Naming<'_> {
-    /// The name of the limit of this rank: windows are ranked by their length, the longest first, so
-    /// that a window which is added or taken away moves as few counters as can be, and the shortest.
-    fn name(&self, part: &str, rank: usize) -> String {
-        let mut name = self.rule.to_owned();
-        if let Some(tier) = self.tier {
-            let _ = write!(name, "@{tier}");
+    /// Whose limits they are.
+    fn owner(&self) -> String {
+        match self.tier {
+            Some(tier) => format!("{}@{tier}", self.rule),
+            None => self.rule.to_owned(),
         }
+    }
+
+    /// The name of the `nth` limit over a window of this length.
+    ///
+    /// Windows are ranked by their length, the longest first: a window that is added or taken away
+    /// moves as few counters as can be, and the shortest. A length that the rule itself does not have
+    /// (an override's) has a name of its own, and leaves the rule's counters as they are.
+    fn name(&self, part: &str, length: u64, nth: usize) -> String {
+        let mut name = self.owner();
         name.push_str(part);
-        if rank > 0 {
-            let _ = write!(name, ":{}", rank + 1);
+        let same = self.ladder.iter().enumerate().filter(|(_, rung)| **rung == length);
+        match same.map(|(rank, _)| rank).nth(nth) {
+            Some(0) => {}
+            Some(rank) => _ = write!(name, ":{}", rank + 1),
+            None => _ = write!(name, "+{}", Length::from_micros(length)),
         }
         name
+    }
+}
+
+/// The lengths of the windows that a limit has, as far as it can be read.
+pub(super) fn lengths(node: &Node) -> Vec<u64> {
+    let quotas = node.items().iter().filter_map(|item| item.get("quota").unwrap_or(item).text());
+    quotas.filter_map(|text| text.parse().ok()).map(length).collect()
+}
+
+/// The lengths of windows as a ladder, the longest first: a rung for each that any of these has.
+pub(super) fn ladder(each: impl IntoIterator<Item = Vec<u64>>) -> Vec<u64> {
+    let mut ladder: Vec<u64> = Vec::new();
+    for lengths in each {
+        for (index, length) in lengths.iter().enumerate() {
+            let own = lengths[..=index].iter().filter(|other| *other == length).count();
+            if ladder.iter().filter(|rung| *rung == length).count() < own {
+                ladder.push(*length);
+            }
+        }
+    }
+    ladder.sort_unstable_by_key(|length| std::cmp::Reverse(*length));
+    ladder
+}
+
+/// The length of the window of a quota; a month counts as 30 days.
+fn length(quota: Quota) -> u64 {
+    match quota.per() {
+        Per::Span(span) => span.as_micros(),
+        Per::Months(months) => u64::from(months) * 30 * 86_400_000_000,
     }
 }
 
@@ -113,15 +166,25 @@ impl Compiler<'_> {
                 .help("write one, as in `[100/min, 1000/day]`");
             return None;
         }
+        if let Some(first) = node.items().get(MOST_LIMITS) {
+            let message =
+                format!("there are {} limits here, more than {MOST_LIMITS}", node.items().len());
+            self.error(first, "too-many-limits", message)
+                .help("keep a few: one for each time that matters, as in `[10/s, 1000/day]`");
+            return None;
+        }
         let drafts: Vec<Option<Draft<'_>>> =
             node.items().iter().map(|item| self.draft(item, style)).collect();
         let drafts: Vec<Draft<'_>> = drafts.into_iter().collect::<Option<_>>()?;
         self.refuse_twins(&drafts);
-        let ranks = ranks(&drafts);
         let owed: Vec<Option<Owing>> = drafts
             .iter()
-            .zip(ranks)
-            .map(|(draft, rank)| self.owing(draft, rank, soft, naming))
+            .enumerate()
+            .map(|(index, draft)| {
+                let earlier = &drafts[..index];
+                let nth = earlier.iter().filter(|one| one.length() == draft.length()).count();
+                self.owing(draft, nth, soft, naming)
+            })
             .collect();
         owed.into_iter().collect()
     }
@@ -233,20 +296,21 @@ impl Compiler<'_> {
     fn owing(
         &mut self,
         draft: &Draft<'_>,
-        rank: usize,
+        nth: usize,
         soft: Option<&Soft>,
         naming: Naming<'_>,
     ) -> Option<Owing> {
         match &draft.kind {
             Kind::Quota(quota, style) => {
-                let limit = self.limit(draft.node, naming.name("", rank), *quota, style)?;
+                let limit =
+                    self.limit(draft.node, naming.name("", draft.length(), nth), *quota, style)?;
                 let beyond = match soft {
                     Some(soft) => Some(self.beyond(
                         draft.node,
                         soft,
                         *quota,
                         style,
-                        naming.name("~soft", rank),
+                        naming.name("~soft", draft.length(), nth),
                     )?),
                     None => None,
                 };
@@ -264,7 +328,7 @@ impl Compiler<'_> {
                     .help("leave out `soft`, or make a rule of its own for the slots");
                     return None;
                 }
-                match Limit::concurrency(naming.name("~slots", 0), *slots, *lease) {
+                match Limit::concurrency(format!("{}~slots", naming.owner()), *slots, *lease) {
                     Ok(limit) => Some(Owing { limit, quota: None, strict: false, beyond: None }),
                     Err(error) => self.impossible(draft.node.span, &error),
                 }
@@ -353,7 +417,8 @@ impl Compiler<'_> {
         };
         match quota {
             Ok(quota) => {
-                Some(Beyond { limit: self.limit(node, name, quota, style)?, delay: soft.delay })
+                let limit = self.limit(node, name, quota, style)?;
+                Some(Beyond { limit, quota, delay: soft.delay })
             }
             Err(error) => {
                 self.error_at(soft.span, "bad-quota", error.to_string());
@@ -405,25 +470,4 @@ impl Compiler<'_> {
         );
         None
     }
-}
-
-/// The rank of each window by its length, the longest first.
-fn ranks(drafts: &[Draft<'_>]) -> Vec<usize> {
-    let length = |draft: &Draft<'_>| match &draft.kind {
-        Kind::Quota(quota, _) => match quota.per() {
-            Per::Span(span) => span.as_micros(),
-            Per::Months(months) => u64::from(months) * 30 * 86_400_000_000,
-        },
-        Kind::Slots(..) => 0,
-    };
-    drafts
-        .iter()
-        .enumerate()
-        .map(|(index, draft)| {
-            let longer = |(other, at): &(usize, &Draft<'_>)| {
-                length(at) > length(draft) || (length(at) == length(draft) && *other < index)
-            };
-            drafts.iter().enumerate().filter(longer).count()
-        })
-        .collect()
 }

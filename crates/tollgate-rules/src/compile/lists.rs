@@ -32,6 +32,7 @@ impl Compiler<'_> {
                     self.error(item, "nobody", "this entry names nobody")
                         .help("name callers, as in `{ ip: [192.0.2.7] }`");
                 }
+                self.refuse_two(callers.iter().copied());
                 for entry in callers {
                     self.list(entry, listing, during);
                 }
@@ -62,6 +63,16 @@ impl Compiler<'_> {
         if entry.value.items().is_empty() {
             self.error_at(entry.key.span, "nobody", "this names nobody")
                 .help("name callers, as in `[alice, bob]`, or leave it out");
+        }
+    }
+
+    /// Two identities in one entry could be meant as either or as both.
+    fn refuse_two<'n>(&mut self, mut callers: impl Iterator<Item = &'n Entry>) {
+        if let (Some(first), Some(second)) = (callers.next(), callers.next()) {
+            let message = "this entry names callers by two identities";
+            self.error_at(second.key.span, "two-identities", message)
+                .related(first.key.span, "the other is here")
+                .help("make an entry of each: either is then enough");
         }
     }
 
@@ -128,6 +139,7 @@ impl Compiler<'_> {
             self.error(node, "nobody", "this names nobody")
                 .help("name callers, as in `{ user: alice }`, or leave it out");
         }
+        self.refuse_two(node.entries().iter());
         for entry in node.entries() {
             self.refuse_nobody(entry);
             let Some(identity) = self.identity(&entry.key.text, entry.key.span) else { continue };
@@ -165,7 +177,7 @@ impl Compiler<'_> {
         for (identity, subject) in callers {
             let tier = name.clone();
             self.directory.change(&identity, &subject, |standing| {
-                standing.tiers.push(Assigned { tier, during, before: None });
+                standing.tiers.push(Assigned { tier, during });
             });
         }
     }
@@ -198,7 +210,7 @@ impl Compiler<'_> {
                 .help(help);
             return;
         };
-        let naming = Naming { rule: &draft.rule.name, tier: None };
+        let naming = Naming { rule: &draft.rule.name, tier: None, ladder: &draft.ladder };
         let Some(owed) = self.owed(&limit.value, &draft.style, draft.soft.as_ref(), naming) else {
             return;
         };

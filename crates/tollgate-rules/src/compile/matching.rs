@@ -7,13 +7,17 @@ use crate::daytime::{Days, Daytime, DaytimeError, Minute};
 use crate::host::HostPattern;
 use crate::identity::Source;
 use crate::matcher::Matcher;
-use crate::node::{Node, Value};
+use crate::node::{Node, Scalar, Value};
 
 impl Compiler<'_> {
     pub(super) fn matcher(&mut self, node: &Node) -> Matcher {
         let mut matcher = Matcher::default();
         for entry in node.entries() {
             let value = &entry.value;
+            if let "host" | "path" = entry.key.text.as_str() {
+                let mut scalars = value.items().iter().filter_map(Node::scalar);
+                matcher.untold |= scalars.any(Scalar::is_secret);
+            }
             match entry.key.text.as_str() {
                 "method" => {
                     matcher.methods =
@@ -112,7 +116,7 @@ impl Compiler<'_> {
         let mut conditions = Vec::new();
         for entry in node.entries() {
             let name = self.header_named(&entry.key.text, entry.key.span);
-            let condition = self.condition(&entry.value);
+            let condition = self.condition_of(&entry.key.text, &entry.value);
             conditions.extend(name.zip(condition));
         }
         conditions
@@ -121,7 +125,7 @@ impl Compiler<'_> {
     fn attribute_conditions(&mut self, node: &Node) -> Vec<(Box<str>, Condition)> {
         let mut conditions = Vec::new();
         for entry in node.entries() {
-            let condition = self.condition(&entry.value);
+            let condition = self.condition_of(&entry.key.text, &entry.value);
             conditions
                 .extend(condition.map(|condition| (entry.key.text.as_str().into(), condition)));
         }
@@ -142,7 +146,7 @@ impl Compiler<'_> {
                     .help("put callers you know on a list, or give them a tier");
                 continue;
             }
-            let condition = self.condition(&entry.value);
+            let condition = self.condition_of(&entry.key.text, &entry.value);
             conditions.extend(condition.map(|condition| (identity, condition)));
         }
         conditions

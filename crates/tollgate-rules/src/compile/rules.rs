@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use tollgate::{Cooldown, Escalation, Limit};
 
 use super::identities::if_missing;
-use super::limits::{Naming, Soft, Style};
+use super::limits::{Naming, Soft, Style, ladder, lengths};
 use super::{Compiler, entries, items};
 use crate::costs::Costs;
 use crate::edited::Edits;
@@ -23,6 +23,8 @@ pub(crate) struct Draft {
     pub(crate) span: Span,
     pub(super) style: Style,
     pub(super) soft: Option<Soft>,
+    /// The lengths of all windows that the rule has.
+    pub(super) ladder: Vec<u64>,
     pub(crate) key_span: Span,
     pub(crate) limit_span: Span,
 }
@@ -115,9 +117,11 @@ impl Compiler<'_> {
             }
         }
         let carries_over = node.get("carry_over").and_then(Node::flag).unwrap_or(true);
+        let ladder = Self::ladder(limit, documents);
         let limits = match limit {
             Some(limit) => {
-                self.limits(limit, name, &style, soft.as_ref(), carries_over, documents)?
+                let carrying = (carries_over, ladder.as_slice());
+                self.limits(limit, name, &style, soft.as_ref(), carrying, documents)?
             }
             None => Limits::None,
         };
@@ -155,7 +159,7 @@ impl Compiler<'_> {
         let span_of = |field: &str| node.get(field).map_or(node.span, |node| node.span);
         let span = node.get("name").map_or(node.span, |name| name.span);
         let (key_span, limit_span) = (span_of("key"), span_of("limit"));
-        Some(Draft { rule, span, style, soft, key_span, limit_span })
+        Some(Draft { rule, span, style, soft, ladder, key_span, limit_span })
     }
 
     fn limits(
@@ -164,11 +168,12 @@ impl Compiler<'_> {
         rule: &str,
         style: &Style,
         soft: Option<&Soft>,
-        carries_over: bool,
+        (carries_over, ladder): (bool, &[u64]),
         documents: &[Document],
     ) -> Option<Limits> {
         let Some(entry) = node.get("tier") else {
-            let owed = self.owed(node, style, soft, Naming { rule, tier: None })?;
+            let naming = Naming { rule, tier: None, ladder };
+            let owed = self.owed(node, style, soft, naming)?;
             return Some(Limits::Same(Windows::Owed(owed)));
         };
         for other in node.entries().iter().filter(|entry| entry.key.text != "tier") {
@@ -200,11 +205,23 @@ impl Compiler<'_> {
         let mut windows = Vec::new();
         let style = &style.asked_at(entry.span);
         for tier in &tiers {
-            let naming = Naming { rule, tier: (!carries_over).then_some(tier.key.text.as_str()) };
+            let tier_name = (!carries_over).then_some(tier.key.text.as_str());
+            let naming = Naming { rule, tier: tier_name, ladder };
             windows.push(self.windows_of_tier(tier, entry, name, style, soft, naming));
         }
         let windows: Vec<Windows> = windows.into_iter().collect::<Option<_>>()?;
         Some(Limits::ByTier(windows))
+    }
+
+    /// The lengths of all windows that a limit has, for any tier.
+    fn ladder(limit: Option<&Node>, documents: &[Document]) -> Vec<u64> {
+        let Some(limit) = limit else { return Vec::new() };
+        let Some(entry) = limit.get("tier").and_then(Node::text) else {
+            return ladder([lengths(limit)]);
+        };
+        let tiers = entries(documents, "tiers").flat_map(|section| section.value.entries());
+        let limits = tiers.filter_map(|tier| tier.value.get(entry));
+        ladder(limits.map(|node| lengths(node.get("limit").unwrap_or(node))))
     }
 
     fn windows_of_tier(

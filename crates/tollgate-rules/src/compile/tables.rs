@@ -1,5 +1,6 @@
 //! Tables of callers and their tiers.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -32,8 +33,8 @@ impl Compiler<'_> {
             let source = self
                 .sources
                 .add(path.display().to_string(), String::from_utf8_lossy(&bytes).into_owned());
-            let text = String::from_utf8_lossy(&bytes).into_owned();
-            let Some(root) = yaml::parse(source, &text, self.env, &mut self.findings) else {
+            let text = self.sources.text(source);
+            let Some(root) = yaml::parse(source, text, self.env, &mut self.findings) else {
                 return;
             };
             if root.entries().is_empty() && !root.is_null() {
@@ -46,6 +47,7 @@ impl Compiler<'_> {
 
     fn rows(&mut self, identity: usize, table: &Node) {
         for entry in table.entries() {
+            self.mask_caller(identity, entry.key.span);
             let Some(tier) = entry.value.text() else {
                 self.error(&entry.value, "bad-table", "a tier was expected here")
                     .help("write `caller: tier`");
@@ -66,6 +68,7 @@ impl Compiler<'_> {
             return;
         };
         let source = self.sources.add(path.display().to_string(), text.to_owned());
+        let mut seen: HashMap<&str, Span> = HashMap::new();
         let mut start = 0;
         for line in text.split_inclusive('\n') {
             let at = start;
@@ -75,6 +78,9 @@ impl Compiler<'_> {
                 continue;
             }
             let span = Span::new(source, at, at + row.len());
+            // Before anything is said about the line, which is then shown.
+            let named = row.split_once(',').map_or(row, |(caller, _)| caller).trim_end();
+            self.mask_caller(identity, Span::new(source, at, at + named.len()));
             match row.split_once(',') {
                 Some((caller, tier)) => {
                     let (caller, tier) = (caller.trim(), tier.trim());
@@ -83,6 +89,17 @@ impl Compiler<'_> {
                         "" => span,
                         _ => self.sources.within(span, caller, 0..caller.len()),
                     };
+                    if let Some(first) = seen.get(caller).filter(|_| !caller.is_empty()) {
+                        self.error_at(
+                            caller_at,
+                            "duplicate-caller",
+                            "this caller is written twice",
+                        )
+                        .related(*first, "first written here")
+                        .help("keep one of them");
+                        continue;
+                    }
+                    seen.insert(caller, caller_at);
                     self.row(identity, (caller, caller_at), (tier, tier_at));
                 }
                 None => {
@@ -91,6 +108,13 @@ impl Compiler<'_> {
                         .help("write `caller,tier`");
                 }
             }
+        }
+    }
+
+    /// Keeps a caller from being shown whose identity is secret.
+    fn mask_caller(&mut self, identity: usize, caller: Span) {
+        if self.identities[identity].secret {
+            self.sources.mask(caller);
         }
     }
 
@@ -111,5 +135,52 @@ impl Compiler<'_> {
         let name = self.identities[identity].name.clone();
         self.directory
             .change(&name, &subject, |standing| standing.tiers.push(Assigned::always(tier)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use crate::load::{LARGEST_TABLE, Shelf};
+    use crate::{Report, RuleFile};
+
+    fn report(file: &str, table: Vec<u8>) -> Report {
+        let text = format!(
+            "
+identify: {{ user: {{ header: x-user }}, tier: {{ lookup: user, table: {file}, default: free }} }}
+tiers: {{ free: {{ api: 5/min }}, gold: {{ api: 50/min }} }}
+rules: [{{ name: api, key: user, limit: {{ tier: api }} }}]
+"
+        );
+        let shelf = Shelf::new().with("rules.yaml", text).with(file, table);
+        RuleFile::load_with(Path::new("rules.yaml"), &shelf, &|_| None).unwrap().report
+    }
+
+    #[test]
+    fn a_table_that_is_too_large_is_refused_and_not_cut() {
+        // Comments, which are read fast.
+        let mut table = vec![b'#'; LARGEST_TABLE];
+        assert_eq!(report("tiers.csv", table.clone()).findings(), []);
+        table.push(b'#');
+        let report = report("tiers.csv", table);
+        let [finding] = report.findings() else { panic!("{report}") };
+        assert_eq!(finding.code(), "too-large");
+        assert_eq!(finding.message(), "the file `tiers.csv` is larger than 64 MiB");
+    }
+
+    #[test]
+    fn a_caller_stands_in_a_table_once_whatever_its_tier() {
+        for (table, twice) in [
+            ("caller,tier\nann,gold\nbob,gold\n", 0),
+            ("ann,gold\nann,free\n", 1),
+            ("ann,gold\nann,gold\n", 1),
+            ("ann,gold\nbob,gold\n ann , free\nann,gold\n", 2),
+            ("ann,gold\nAnn,gold\n", 0),
+        ] {
+            let report = report("tiers.csv", table.into());
+            let codes: Vec<_> = report.findings().iter().map(crate::Finding::code).collect();
+            assert_eq!(codes, vec!["duplicate-caller"; twice], "{table}");
+        }
     }
 }

@@ -7,10 +7,12 @@ use std::path::{Component, Path, PathBuf};
 
 /// A rule file is written by people; what is larger is something else.
 pub(crate) const LARGEST: usize = 16 << 20;
+/// What a rule file names, such as a table of callers, may be written by a program.
+pub(crate) const LARGEST_TABLE: usize = 64 << 20;
 
 /// Access to files and folders.
 pub trait Files {
-    /// The content of a file. It may be cut off once it is longer than any rule file.
+    /// The content of a file. It may be cut off once it is longer than any file may be.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
 
     /// The paths of what lies in a folder, in any order.
@@ -28,7 +30,7 @@ impl Files for Disk {
     fn read(&self, path: &Path) -> io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         // One byte more tells that it is too large, without reading all of it.
-        File::open(path)?.take(LARGEST as u64 + 1).read_to_end(&mut bytes)?;
+        File::open(path)?.take(LARGEST_TABLE as u64 + 1).read_to_end(&mut bytes)?;
         Ok(bytes)
     }
 

@@ -5,56 +5,110 @@ use smallvec::SmallVec;
 /// Room for the readings of an ordinary path without going to the heap.
 pub(super) type Buffer = SmallVec<[u8; 96]>;
 
-/// How the upstream is taken to read what is ambiguous.
-#[derive(Clone, Copy, Debug)]
+/// How one upstream is taken to read a path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Reading {
-    /// `%2F` separates segments, instead of being text within one.
-    pub(super) slash_separates: bool,
-    /// `%5C` separates segments, instead of being text within one.
-    pub(super) backslash_separates: bool,
-    /// ASCII letters are folded to lower case.
-    pub(super) ignore_case: bool,
+    /// What `%2F` is.
+    pub(super) encoded_slash: Slash,
+    /// What `%5C` is.
+    pub(super) encoded_backslash: Slash,
+    /// What `\` is.
+    pub(super) backslash: Slash,
+    pub(super) parameters: Parameters,
+    pub(super) dots: Dots,
 }
 
-/// Which encoded slashes occurred.
+/// What becomes of a character that may be a slash.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Slash {
+    Separates,
+    Text,
+}
+
+/// What becomes of `;` and what stands behind it in its segment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Parameters {
+    Cut,
+    Text,
+}
+
+/// What becomes of the segments `.` and `..`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Dots {
+    /// Two dots take back the last segment that is not empty.
+    Resolved,
+    /// Two dots take back the last segment, even an empty one: `/a//../b` is `/a/b`.
+    ResolvedAmongEmpty,
+    Text,
+}
+
+impl Reading {
+    /// Whether this character ends a segment.
+    fn separates(self, unit: Unit) -> bool {
+        let slash = match unit {
+            Unit::Raw(b'/') => Slash::Separates,
+            Unit::Raw(b'\\') => self.backslash,
+            Unit::Encoded(b'/') => self.encoded_slash,
+            Unit::Encoded(b'\\') => self.encoded_backslash,
+            Unit::Raw(_) | Unit::Encoded(_) => Slash::Text,
+        };
+        slash == Slash::Separates
+    }
+}
+
+/// Which ambiguous parts occurred.
 #[derive(Clone, Copy, Debug, Default)]
+#[allow(clippy::struct_excessive_bools, reason = "five independent sightings, no hidden states")]
 pub(super) struct Seen {
-    pub(super) slash: bool,
+    pub(super) encoded_slash: bool,
+    pub(super) encoded_backslash: bool,
     pub(super) backslash: bool,
+    pub(super) parameters: bool,
+    /// A segment was one or two dots.
+    pub(super) dots: bool,
+}
+
+impl Seen {
+    fn note(&mut self, unit: Unit) {
+        match unit {
+            Unit::Encoded(b'/') => self.encoded_slash = true,
+            Unit::Encoded(b'\\') => self.encoded_backslash = true,
+            Unit::Raw(b'\\') => self.backslash = true,
+            Unit::Raw(b';') => self.parameters = true,
+            Unit::Raw(_) | Unit::Encoded(_) => {}
+        }
+    }
 }
 
 /// Appends one reading of `path` to `out`.
-pub(super) fn write(path: &[u8], reading: Reading, out: &mut Buffer) -> Seen {
+pub(super) fn write(path: &[u8], reading: Reading, ignore_case: bool, out: &mut Buffer) -> Seen {
     let mut seen = Seen::default();
-    let mut segments = Segments::start(out);
+    let mut segments = Segments::start(out, reading.dots);
     let mut in_parameters = false;
     let mut rest = path;
     while let Some((unit, behind)) = first_unit(rest) {
         rest = behind;
-        let separates = match unit {
-            Unit::Raw(byte) => matches!(byte, b'/' | b'\\'),
-            Unit::Encoded(b'/') => {
-                seen.slash = true;
-                reading.slash_separates
-            }
-            Unit::Encoded(b'\\') => {
-                seen.backslash = true;
-                reading.backslash_separates
-            }
-            Unit::Encoded(_) => false,
-        };
-        if separates {
+        seen.note(unit);
+        if reading.separates(unit) {
             segments.close();
             segments.open();
             in_parameters = false;
-        } else if unit == Unit::Raw(b';') {
+        } else if unit == Unit::Raw(b';') && reading.parameters == Parameters::Cut {
             in_parameters = true;
         } else if !in_parameters {
-            push(segments.out, unit, reading.ignore_case);
+            push(segments.out, as_text(unit), ignore_case);
         }
     }
-    segments.finish();
+    seen.dots = segments.finish();
     seen
+}
+
+/// A character that would read as structure, had it not been found to be text.
+fn as_text(unit: Unit) -> Unit {
+    match unit {
+        Unit::Raw(byte @ (b';' | b'\\')) => Unit::Encoded(byte),
+        _ => unit,
+    }
 }
 
 /// One character of the path: as it stands, or from behind a percent sign.
@@ -126,6 +180,9 @@ fn keep_percent_text(out: &mut Buffer) {
 /// The segments of one reading while they are written.
 struct Segments<'b> {
     out: &'b mut Buffer,
+    dots: Dots,
+    /// Whether a segment of one or two dots has been closed.
+    dots_seen: bool,
     /// Where this reading starts.
     start: usize,
     /// Where the slash of the open segment stands.
@@ -133,9 +190,9 @@ struct Segments<'b> {
 }
 
 impl<'b> Segments<'b> {
-    fn start(out: &'b mut Buffer) -> Self {
+    fn start(out: &'b mut Buffer, dots: Dots) -> Self {
         let start = out.len();
-        let mut segments = Self { out, start, slash: start };
+        let mut segments = Self { out, dots, dots_seen: false, start, slash: start };
         segments.open();
         segments
     }
@@ -145,24 +202,57 @@ impl<'b> Segments<'b> {
         self.out.push(b'/');
     }
 
-    /// Ends the open segment; an empty one and a dot leave nothing, two dots take one back.
+    /// Ends the open segment. Unless they are text, a dot leaves nothing and two take one back.
     fn close(&mut self) {
-        match self.out.get(self.slash..).unwrap_or_default() {
-            b"/" | b"/." => self.out.truncate(self.slash),
-            b"/.." => {
-                self.out.truncate(self.slash);
-                let kept = self.out.get(self.start..).unwrap_or_default();
-                let parent = kept.iter().rposition(|&byte| byte == b'/').unwrap_or(0);
-                self.out.truncate(self.start + parent);
+        let open = self.out.get(self.slash..).unwrap_or_default();
+        let (empty, two_dots) = (open == b"/", open == b"/..");
+        let dots = two_dots || open == b"/.";
+        self.dots_seen |= dots;
+        let stays = match self.dots {
+            Dots::Resolved => !empty && !dots,
+            // An empty segment stays until the end, for two dots to take back.
+            Dots::ResolvedAmongEmpty => !dots,
+            Dots::Text => !empty,
+        };
+        if !stays {
+            self.out.truncate(self.slash);
+            if two_dots {
+                self.take_one_back();
             }
-            _ => {}
         }
     }
 
-    fn finish(mut self) {
+    fn take_one_back(&mut self) {
+        let kept = self.out.get(self.start..).unwrap_or_default();
+        let parent = kept.iter().rposition(|&byte| byte == b'/').unwrap_or(0);
+        self.out.truncate(self.start + parent);
+    }
+
+    /// Ends the reading, and says whether a segment was one or two dots.
+    fn finish(mut self) -> bool {
         self.close();
+        if self.dots == Dots::ResolvedAmongEmpty {
+            self.drop_empty();
+        }
         if self.out.len() == self.start {
             self.out.push(b'/');
+        }
+        self.dots_seen
+    }
+
+    /// Takes out the empty segments that were kept until the dots were resolved.
+    fn drop_empty(&mut self) {
+        let start = self.start;
+        let (mut at, mut behind_slash) = (0, false);
+        self.out.retain(|byte| {
+            let slash = at >= start && *byte == b'/';
+            let stays = !(slash && behind_slash);
+            behind_slash = slash;
+            at += 1;
+            stays
+        });
+        if self.out.len() > start && self.out.last() == Some(&b'/') {
+            self.out.pop();
         }
     }
 }

@@ -2,12 +2,12 @@
 
 use std::ops::Range;
 
-use tollgate::Id;
+use tollgate::{Id, Quota};
 
 use super::walking::{Planning, Rescale};
 use crate::directory::Change;
 use crate::facts::Facts;
-use crate::limits::{Owing, Windows};
+use crate::limits::Windows;
 use crate::rule::Rule;
 
 /// What a digest is of; see [`crate::identity`].
@@ -26,8 +26,8 @@ impl<'p> Planning<'p, '_> {
         for edit in
             rule.edits.rescaled.iter().filter(|edit| edit.place == place && facts.now < edit.until)
         {
-            let mut owed = windows.map_or(&[][..], Windows::owed).iter();
-            let Some(owing) = owed.find(|owing| owing.limit.name() == &*edit.limit) else {
+            let mut limits = windows.into_iter().flat_map(Windows::limits);
+            let Some((limit, _)) = limits.find(|(limit, _)| limit.name() == &*edit.limit) else {
                 continue;
             };
             let told = |one: &Rescale<'_>| one.rule == index && one.limit.name() == &*edit.limit;
@@ -39,7 +39,7 @@ impl<'p> Planning<'p, '_> {
             let parts = [edit.limit.as_bytes(), key, &at, &generation];
             let digest = facts.rules.digester.digest(DIGEST_OF_CHANGE, parts);
             let id = Id::from_bits(u128::from_le_bytes(digest));
-            self.rescales.push(Rescale { rule: index, limit: &owing.limit, from: edit.from, id });
+            self.rescales.push(Rescale { rule: index, limit, from: edit.from, id });
         }
     }
 
@@ -55,27 +55,46 @@ impl<'p> Planning<'p, '_> {
         let (now, rules) = (facts.now, facts.rules);
         let Some(tiers) = rules.tiers.as_ref().filter(|_| rule.carries_over) else { return };
         let default = tiers.default_name();
-        let mut standings = facts.standings().iter();
-        let change = standings.find_map(|(_, standing)| standing.change_before(now, &default));
-        let Some(Change { before, after, at }) = change else { return };
+        let Some(after) = facts.tier().map(|tier| tiers.name(tier)) else { return };
+        // The standing that says which tier it is, or the one that has ceased to.
+        let standings = facts.standings();
+        let deciding = standings.iter().find(|(_, standing)| standing.tier_at(now).is_some());
+        let change = match deciding {
+            Some((_, standing)) => standing.change_before(now, &default),
+            None => standings.iter().find_map(|(_, one)| one.change_before(now, &default)),
+        };
+        let Some(Change { before, at, again }) = change.filter(|one| *one.before != *after) else {
+            return;
+        };
         let before_it = tiers.named(&before).and_then(|tier| rule.limits.of(Some(tier)));
         let Some(old) = before_it else { return };
-        for owing in windows.map_or(&[][..], Windows::owed) {
-            let same_name = |one: &&Owing| one.limit.name() == owing.limit.name();
-            let Some(before_it) = old.owed().iter().find(same_name) else { continue };
-            let (Some(from), Some(recovery)) = (before_it.quota, before_it.limit.recovery()) else {
+        for (limit, quota) in windows.into_iter().flat_map(Windows::limits) {
+            let mut olds = old.limits();
+            let Some((old, from)) = olds.find(|(old, _)| old.name() == limit.name()) else {
                 continue;
             };
-            if Some(from) == owing.quota || now >= at + recovery {
+            let (Some(mut from), Some(before_it), Some(own)) =
+                (from, old.recovery(), limit.recovery())
+            else {
                 continue;
+            };
+            let longest = before_it.max(own);
+            if Some(from) == quota || now >= at + longest {
+                continue;
+            }
+            let restless = again.is_some_and(|again| at < again + longest);
+            if restless && limit.capacity() > old.capacity() {
+                // It has not recovered from the change before: whose units these are is not known, and
+                // who went down and up again would gain. So the share stays.
+                let Ok(share) = Quota::new(limit.capacity(), before_it.min(own)) else { continue };
+                from = share;
             }
             let key = self.desk.keys.get(key.clone());
             let at = at.as_micros().to_le_bytes();
-            let parts =
-                [owing.limit.name().as_bytes(), key, before.as_bytes(), after.as_bytes(), &at];
+            let parts = [limit.name().as_bytes(), key, before.as_bytes(), after.as_bytes(), &at];
             let digest = rules.digester.digest(DIGEST_OF_CHANGE, parts);
             let id = Id::from_bits(u128::from_le_bytes(digest));
-            self.rescales.push(Rescale { rule: index, limit: &owing.limit, from, id });
+            self.rescales.push(Rescale { rule: index, limit, from, id });
         }
     }
 }

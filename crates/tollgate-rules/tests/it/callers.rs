@@ -36,12 +36,15 @@ fn take(gate: &Tollgate<Memory<ManualClock>>, key: &str, cost: u64) -> (bool, St
 
 #[test]
 fn a_tier_from_others_counts_at_once_and_carries_units_over() {
-    let (gate, _) = gate();
+    let (gate, clock) = gate();
     assert_eq!(take(&gate, "k2", 90), (true, "free".to_owned(), 10));
     gate.assign_tier("api_key", "k2", "gold", During::default()).unwrap();
     assert_eq!(take(&gate, "k2", 10), (true, "gold".to_owned(), 9_900), "90 and 10 are used");
     gate.assign_tier("api_key", "k2", "free", During::default()).unwrap();
     assert!(!take(&gate, "k2", 1).0, "a downgrade is enforced at once");
+    gate.forget("api_key", "k2").unwrap();
+    assert!(!gate.directory().is_empty(), "that it changed is known until it has recovered");
+    clock.advance(Span::from_secs(120).into());
     gate.forget("api_key", "k2").unwrap();
     assert!(gate.directory().is_empty());
 }

@@ -127,6 +127,32 @@ fn bodies_cost_for_every_part_that_has_begun() {
 }
 
 #[test]
+fn a_body_of_unknown_size_costs_the_most_that_there_is() {
+    let post = || Call::to("POST", "/");
+    let length = |value: &str| post().header("content-length", value);
+    for (call, units) in [
+        (post().body(10 << 20), 160),
+        (length("65537"), 2),
+        (post(), 500),
+        (length("10485760").header("content-length", "1"), 500),
+        (length("10485760, 10485760"), 500),
+        (length("-1"), 500),
+        (post().cost(3), 500),
+        (post().cost(0), 0),
+        (Call::to("GET", "/"), 1),
+        (Call::to("GET", "/").header("transfer-encoding", "chunked"), 500),
+    ] {
+        assert_eq!(price("{ body: 1 per 64KiB, max: 500 }", &call), units, "{call:?}");
+        assert_eq!(price("{ body: 1 per 64KiB, default: 7, max: 500 }", &call), units, "{call:?}");
+    }
+    // Without a most, what everything else costs; and other measures that are missing are no bodies.
+    assert_eq!(price("{ body: 1 per 64KiB, default: 7 }", &post()), 7);
+    assert_eq!(price("{ body: 1 per 64KiB }", &post()), 1);
+    assert_eq!(price("{ attribute: units, max: 500 }", &post()), 1);
+    assert_eq!(price("{ 'POST /': 4, body: 1 per 64KiB, max: 500 }", &post()), 4);
+}
+
+#[test]
 fn a_cost_of_nothing_only_looks() {
     let gate = Gate::of(
         "rules: [{ name: api, key: ip, limit: 5/min, cost: 2 }, { name: slots, key: ip, limit: { concurrent: 1 } }]",

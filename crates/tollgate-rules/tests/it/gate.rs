@@ -16,7 +16,7 @@ pub(crate) const NOVEMBER: Time = Time::from_micros(1_793_491_200_000_000);
 /// Rules in force.
 pub(crate) struct Gate {
     clock: ManualClock,
-    gate: Tollgate<Memory<ManualClock>>,
+    pub(crate) gate: Tollgate<Memory<ManualClock>>,
 }
 
 /// What a call was told.
@@ -179,6 +179,14 @@ pub(crate) struct Call {
 }
 
 impl Call {
+    /// Whether upstreams may read its path in several ways.
+    pub(crate) fn has_several_readings(&self) -> bool {
+        let told = self.attributes.iter().filter(|(name, _)| *name == "path");
+        let told = told.map(|(_, path)| path.as_text().into_owned());
+        let mut targets = self.target.iter().cloned().chain(told);
+        targets.any(|path| ["/..", ";", "\\"].iter().any(|odd| path.contains(odd)))
+    }
+
     /// A call of which nothing is known.
     pub(crate) fn new() -> Self {
         Self::default()

@@ -16,5 +16,6 @@ mod planning;
 mod policies;
 mod random;
 mod reload;
+mod second_bursts;
 mod shadow;
 mod tiers;

@@ -7,8 +7,9 @@ use hyper::body::Bytes;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
 use hyper::{Response, StatusCode};
 use serde::Serialize;
-use tollgate::{Decision, Gate, Limit, Plan, Span, Verdict};
+use tollgate::{CheckError, Decision, Gate, Limit, Plan, Span, Verdict};
 use tollgate_rules::{Answered, Outcome};
+use tracing::debug;
 
 pub(super) use self::decisions::{Decisions, Made};
 use super::{Answer, headers};
@@ -202,6 +203,14 @@ struct Body<'a> {
     decisions: Decisions<'a>,
 }
 
+/// What stands in a list where a verdict would be.
+#[derive(Serialize)]
+struct Undecided {
+    /// Neither: nobody knows.
+    allowed: Option<bool>,
+    error: String,
+}
+
 /// The verdicts of a list, as JSON.
 pub(super) struct Verdicts {
     list: Vec<u8>,
@@ -215,10 +224,23 @@ impl Verdicts {
     }
 
     pub(super) fn add(&mut self, decided: &Decided<'_>) {
+        self.next();
+        decided.write(&mut self.list);
+    }
+
+    /// Adds that one could not be decided: the others have been, and their verdicts have to be told.
+    pub(super) fn add_undecided(&mut self, error: &CheckError) {
+        self.next();
+        let undecided = Undecided { allowed: None, error: error.to_string() };
+        // Writing text to memory does not fail.
+        let _ = serde_json::to_writer(&mut self.list, &undecided);
+        debug!(%error, "not decided");
+    }
+
+    fn next(&mut self) {
         if self.list.len() > 1 {
             self.list.push(b',');
         }
-        decided.write(&mut self.list);
     }
 
     pub(super) fn finish(mut self) -> Vec<u8> {

@@ -109,12 +109,52 @@ fn who_calls_is_heard_at_once_and_not_again_by_looking() {
 #[test]
 fn settings_wait_for_the_next_start() {
     let mut followed = Followed::new("settings");
-    followed.write("store: { memory: { max: 8MiB } }\n");
+    followed.write(&(rules(1) + "store: { memory: { max: 8MiB } }\n"));
     followed.replaced(2);
     let changed: Vec<_> = followed.follower.changed(&followed.follower.settings).collect();
     assert_eq!(changed, ["store"]);
-    followed.write("listen: { http: { address: 127.0.0.1:1, proxy_protocol: loopback } }\n");
+    let listen = "listen: { http: { address: 127.0.0.1:1, proxy_protocol: loopback } }\n";
+    followed.write(&(rules(1) + listen));
     followed.replaced(2);
     let changed: Vec<_> = followed.follower.changed(&followed.follower.settings).collect();
     assert_eq!(changed, ["listen"]);
+}
+
+#[test]
+fn rules_that_are_gone_without_a_word_stay_in_force() {
+    for (index, lost) in ["", "# all gone\n", "rules:\n", "timezone: UTC\n"].iter().enumerate() {
+        let mut followed = Followed::new(&format!("lost-{index}"));
+        followed.write(lost);
+        assert_eq!(followed.replaced(5), 0, "{lost}");
+        assert!(followed.follower.refusal.is_some(), "{lost}");
+        // Who calls for it does not say that it is meant either.
+        followed.follower.reload();
+        assert_eq!(followed.in_force().rules().len(), 1, "{lost}");
+        followed.write(&rules(2));
+        assert_eq!(followed.replaced(5), 1, "{lost}");
+        assert_eq!(followed.follower.refusal, None, "{lost}");
+    }
+}
+
+#[test]
+fn rules_are_taken_away_in_words() {
+    let mut followed = Followed::new("words");
+    followed.write("rules: []\n");
+    assert_eq!(followed.replaced(5), 1);
+    assert!(followed.in_force().rules().is_empty());
+    // Where nothing is limited, nothing can get lost.
+    followed.write("");
+    assert_eq!(followed.replaced(5), 1);
+    assert_eq!(followed.follower.refusal, None);
+}
+
+#[test]
+fn any_of_the_files_may_say_that_there_are_no_rules() {
+    let mut followed = Followed::new("words-elsewhere");
+    followed.write("include: [more.yaml]\n");
+    fs::write(followed.folder.join("more.yaml"), "").unwrap();
+    assert_eq!(followed.replaced(5), 0);
+    fs::write(followed.folder.join("more.yaml"), "rules: []\n").unwrap();
+    assert_eq!(followed.replaced(5), 1);
+    assert!(followed.in_force().rules().is_empty());
 }

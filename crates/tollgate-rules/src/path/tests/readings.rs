@@ -1,7 +1,7 @@
 //! The normal form itself, byte by byte.
 
 use super::random::Random;
-use super::{Paths, normal, shown};
+use super::{Paths, meets, normal, pattern, shown};
 
 #[test]
 fn each_target_has_its_normal_form() {
@@ -60,16 +60,117 @@ fn an_encoded_slash_has_a_second_reading_and_two_kinds_have_four() {
         ("/a%2fb", &["/a/b", "/a%2Fb"]),
         ("/a%5cb", &["/a/b", "/a%5Cb"]),
         ("/a%2Fb%5Cc", &["/a/b/c", "/a%2Fb/c", "/a/b%5Cc", "/a%2Fb%5Cc"]),
-        ("/a;x%2Fb", &["/a/b", "/a"]),
-        ("/a/..%2Fb", &["/b", "/a/..%2Fb"]),
-        ("/a%2Fb/..", &["/a", "/"]),
-        ("/a;%2F;", &["/a"]),
+        ("/a%2F", &["/a", "/a%2F"]),
+        ("/%2F%2f", &["/", "/%2F%2F"]),
+        ("/a%2f%2Fb", &["/a/b", "/a%2F%2Fb"]),
+        ("/a%5Cb%5cc", &["/a/b/c", "/a%5Cb%5Cc"]),
     ];
     for (target, expected) in table {
-        let paths = Paths::of(target.as_bytes(), false);
-        let readings: Vec<String> = paths.readings().map(shown).collect();
-        assert_eq!(readings, expected, "{target}");
-        assert_eq!(shown(paths.main()), expected[0], "{target}");
+        assert_readings(target, expected);
+    }
+}
+
+#[test]
+fn dots_parameters_and_backslashes_are_read_as_text_too() {
+    let table: [(&str, &[&str]); 19] = [
+        // Dots: resolved, as text, and taking back an empty segment.
+        ("/a/../b", &["/b", "/a/../b"]),
+        ("/a/%2e%2E/b", &["/b", "/a/../b"]),
+        ("/a/./b", &["/a/b", "/a/./b"]),
+        ("/a//../b", &["/b", "/a/../b", "/a/b"]),
+        ("/a///../../b", &["/b", "/a/../../b", "/a/b"]),
+        ("//../b", &["/b", "/../b"]),
+        ("/a//..", &["/", "/a/..", "/a"]),
+        ("/a/..//", &["/", "/a/.."]),
+        // Parameters: cut and as text.
+        ("/a;x/b", &["/a/b", "/a%3Bx/b"]),
+        ("/;/a", &["/a", "/%3B/a"]),
+        ("/a/..;/b", &["/b", "/a/..%3B/b"]),
+        ("/a/;x/../b", &["/b", "/a/%3Bx/../b", "/a/b"]),
+        ("/a;x/../b", &["/b", "/a%3Bx/../b"]),
+        // Backslashes: separating and as text.
+        ("/a\\b", &["/a/b", "/a%5Cb"]),
+        ("/a/b\\..\\..\\c", &["/c", "/a/b%5C..%5C..%5Cc"]),
+        ("/x/../a\\..\\b", &["/b", "/x/../a%5C..%5Cb", "/a%5C..%5Cb"]),
+        // Together with encoded slashes.
+        ("/a/..%2Fb", &["/b", "/a/..%2Fb", "/a/../b"]),
+        ("/a%2Fb/..", &["/a", "/", "/a/b/..", "/a%2Fb/.."]),
+        ("/a;x%2Fb", &["/a/b", "/a", "/a%3Bx/b", "/a%3Bx%2Fb"]),
+    ];
+    for (target, expected) in table {
+        assert_readings(target, expected);
+    }
+}
+
+fn assert_readings(target: &str, expected: &[&str]) {
+    let paths = Paths::of(target.as_bytes(), false);
+    let readings: Vec<String> = paths.readings().map(shown).collect();
+    assert_eq!(readings, expected, "{target}");
+    assert_eq!(shown(paths.main()), expected[0], "{target}");
+}
+
+/// Spellings that some upstream takes for something under the first folder, and some
+/// other upstream for something outside of it.
+const DOUBTFUL: [&str; 18] = [
+    "/in/../out/x",
+    "/in/%2e%2e/out/x",
+    "/in//../out/x/../../out",
+    "/in/..;/out/x",
+    "/in/..;a=b/out/x",
+    "/in/%2E.;/out/x",
+    "/in/;/../../out",
+    "/in/q\\..\\..\\out",
+    "/in/\\..\\..\\out",
+    "/in/..\\out",
+    "/in/x/..%5c..%5cout",
+    "/in/..%2fout",
+    "/in%2F..%2Fout",
+    "/x/../in/q\\..\\..\\out",
+    "/x/../in/..;/out/x",
+    "/x/..;/in/q\\..\\..\\..\\out",
+    "/x\\..\\in/..;/out/x",
+    "/x//..;/in/q\\..\\..\\out",
+];
+
+#[test]
+fn a_rule_is_met_where_any_upstream_would_serve_its_route() {
+    for target in DOUBTFUL {
+        assert!(meets(target.as_bytes(), &pattern("/in/**")), "{target}");
+    }
+    for target in ["/in//../q", "/x/../in//../q", "/in/;/../q", "/in\\/../q"] {
+        assert!(meets(target.as_bytes(), &pattern("/in/q")), "{target}");
+    }
+}
+
+#[test]
+fn an_exception_holds_for_no_path_that_some_upstream_reads_otherwise() {
+    let holds = |target: &str, exception: &str| {
+        let exception = pattern(exception);
+        Paths::of(target.as_bytes(), false).readings().all(|path| exception.matches(path))
+    };
+    for target in DOUBTFUL {
+        assert!(!holds(target, "/in/**"), "{target}");
+        assert!(!holds(target, "/out/**"), "{target}");
+    }
+    for target in ["/in//../out/x", "/in/..;/out/x", "/in/\\..\\..\\out"] {
+        assert!(!holds(target, "/out/**"), "{target}");
+    }
+    // However it is read, this is in.
+    for target in ["/in", "/in//", "/in/a;b", "/in/a\\b", "/in/./x", "/in/a/../b", "/in/a%2Fb"] {
+        assert!(holds(target, "/in/**"), "{target}");
+    }
+}
+
+#[test]
+fn text_that_could_be_structure_is_spelled_as_patterns_spell_it() {
+    for (text, targets) in [
+        ("/a%3Bb", ["/a;b", "/a%3Bb", "/a%3bb"]),
+        ("/a%5Cb", ["/a\\b", "/a%5Cb", "/a%5cb"]),
+        ("/*.pdf", ["/a;b.pdf", "/a\\b.pdf", "/a%5Cb.pdf"]),
+    ] {
+        for target in targets {
+            assert!(meets(target.as_bytes(), &pattern(text)), "{text} {target}");
+        }
     }
 }
 
@@ -79,7 +180,7 @@ fn a_normal_path_is_borrowed_and_others_stay_inline() {
         let paths = Paths::of(target.as_bytes(), false);
         assert_eq!(paths.main().as_ptr(), target.as_ptr(), "{target}");
     }
-    for target in ["/api/%76%31/x;y", "/a%2Fb%5Cc/0123456789/0123456789/0123456789"] {
+    for target in ["/api/%76%31/x;y", "/a%2Fb%5Cc/0123456789", "/a/../0123456789"] {
         let paths = Paths::of(target.as_bytes(), false);
         assert!(!paths.written.spilled() && !paths.ends.spilled(), "{target}");
     }
@@ -115,9 +216,56 @@ fn any_bytes_have_a_path() {
             target.insert(0, b'/');
         }
         let paths = Paths::of(&target, random.below(2) == 0);
-        assert!((1..=4).contains(&paths.readings().count()));
+        let readings: Vec<&[u8]> = paths.readings().collect();
+        assert!((1..=8).contains(&readings.len()), "{}", shown(&target));
         let once = paths.main().to_vec();
         assert_eq!(shown(&normal(&normal(&once))), shown(&normal(&once)));
+    }
+}
+
+#[test]
+fn readings_are_distinct_and_tidy_and_the_first_is_the_main_one() {
+    const PIECES: [&str; 16] = [
+        "/", "/", "/", "\\", ".", "..", "/..", "/../", "%2e", "%2F", "%5C", ";", "a", "B", "%25",
+        "%3b",
+    ];
+    let mut random = Random::new(7);
+    let mut counts = [0; 9];
+    for _ in 0..30_000 {
+        let target = random.text(&PIECES, 14);
+        for ignore_case in [false, true] {
+            let paths = Paths::of(target.as_bytes(), ignore_case);
+            let readings: Vec<&[u8]> = paths.readings().collect();
+            let distinct: std::collections::HashSet<&[u8]> = readings.iter().copied().collect();
+            assert_eq!(distinct.len(), readings.len(), "{target}");
+            assert_eq!(readings[0], paths.main(), "{target}");
+            for reading in &readings {
+                let text = shown(reading);
+                assert!(text.starts_with('/') && !text.contains("//"), "{target} {text}");
+                assert!(text == "/" || !text.ends_with('/'), "{target} {text}");
+                assert!(!text.contains([';', '\\']), "{target} {text}");
+            }
+            counts[readings.len()] += 1;
+        }
+    }
+    // One to eight, and every number of them occurs.
+    assert!(counts[1..].iter().all(|&count| count > 0), "{counts:?}");
+}
+
+#[test]
+fn the_readings_a_path_surely_has_are_not_crowded_out() {
+    // Everything at once: what is asked for first still has its place.
+    let paths = Paths::of(b"/a%2Fb%5Cc;d\\e/f//../g", false);
+    let readings: Vec<String> = paths.readings().map(shown).collect();
+    assert_eq!(readings.len(), 8);
+    for expected in [
+        "/a/b/c/e/g",
+        "/a/b%5Cc%3Bd%5Ce/f/../g",
+        "/a/b/c/e/f/g",
+        "/a/b%5Cc%3Bd%5Ce/g",
+        "/a%2Fb%5Cc%3Bd/e/f/g",
+    ] {
+        assert!(readings.iter().any(|reading| reading == expected), "{expected} {readings:?}");
     }
 }
 
@@ -131,4 +279,6 @@ fn very_long_targets_are_read_to_their_end() {
     assert_eq!(normal(&deep), b"/ab".repeat(2000));
     let encoded = b"%2Fa%5C".repeat(2000);
     assert_eq!(Paths::of(&encoded, false).readings().count(), 4);
+    let everything = b"/a;b\\c//..%2F%5C".repeat(2000);
+    assert!(Paths::of(&everything, false).readings().count() <= 8);
 }

@@ -1,6 +1,8 @@
 //! Who does not say who is asking is never unlimited.
 
-use crate::gate::{Call, Decided, Gate};
+use tollgate_rules::Directory;
+
+use crate::gate::{Call, Decided, Gate, NOVEMBER, rules};
 
 /// Calls that do not say who is asking, in every way there is.
 fn unnamed() -> Vec<(&'static str, Call)> {
@@ -178,5 +180,27 @@ fn every_source_has_its_ways_of_saying_nothing() {
                 "{source} {call:?}"
             );
         }
+    }
+}
+
+#[test]
+fn a_shadow_that_misses_somebody_is_explained_as_it_is_planned() {
+    let text = |mode: &str| {
+        format!(
+            "
+identify: {{ user: {{ header: x-user, if_missing: 401 }} }}
+rules: [{{ name: a, key: user, limit: 5/min, mode: {mode} }}]
+"
+        )
+    };
+    let call = Call::to("GET", "/");
+    for (mode, expected) in [
+        ("shadow", "- a: does not apply: `user` is missing, and a shadow refuses nobody"),
+        ("enforce", "x a: refuses with 401: `user` is missing"),
+    ] {
+        let rules = rules(&text(mode));
+        let explained = rules.explain(&Directory::new(), &call.request(), NOVEMBER).to_string();
+        assert!(explained.contains(expected), "{explained}");
+        assert_eq!(Gate::of(&text(mode)).ask(&call).allowed, mode == "shadow");
     }
 }

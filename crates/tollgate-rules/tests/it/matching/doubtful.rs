@@ -38,8 +38,9 @@ fn an_exception_is_met_only_by_all_readings() {
     for target in
         ["/health", "/health/live", "/health%2Flive", "/x/../health/live", "/health/a%2Fb"]
     {
-        // `/health%2Flive` is one segment in one reading, which is not under `/health`.
-        let expected = target == "/health%2Flive";
+        // `/health%2Flive` is one segment in one reading, which is not under `/health`; and not every
+        // upstream resolves dots.
+        let expected = ["/health%2Flive", "/x/../health/live"].contains(&target);
         assert_eq!(meets(but_health, &get(target)), expected, "{target}");
     }
     // Within an exception of an exception, a doubt counts for the rule again.
@@ -50,12 +51,49 @@ fn an_exception_is_met_only_by_all_readings() {
 }
 
 #[test]
+fn what_upstreams_read_differently_meets_a_rule_and_its_exception() {
+    for call in [
+        get("/x/../checkout"),
+        get("/checkout;session=1"),
+        get("\\checkout"),
+        Call::new().told("path", "/x/..//%63heckout?a=b"),
+    ] {
+        assert!(meets("path: /checkout", &call), "{call:?}");
+        assert!(meets("not: { path: /checkout }", &call), "{call:?}");
+    }
+}
+
+#[test]
+fn no_spelling_leads_past_a_rule() {
+    for target in [
+        "/search/q",
+        "/search//../q",
+        "/search/..;/q",
+        "/search/q\\..\\..\\x",
+        "/search/../q",
+        "/search/%2e%2e/q",
+        "/search/x/..%5c..%5cq",
+        "/search/..%2fq",
+    ] {
+        assert!(meets("path: '/search/**'", &get(target)), "{target}");
+    }
+    let but_health = "not: { path: '/health/**' }";
+    for target in ["/checkout//../health/x", "/checkout/..;/health/x", "/checkout/\\..\\..\\health"]
+    {
+        assert!(meets(but_health, &get(target)), "{target}");
+        assert!(meets("path: '/checkout/**'", &get(target)), "{target}");
+    }
+}
+
+#[test]
 fn a_malformed_host_counts_for_rules_and_never_for_exceptions() {
     for call in [
         get("/").host("user@api.example.com"),
         get("/").host("api.example.com evil"),
         get("/").host(""),
         get("/").header("host", "internal.example.com").header("host", "api.example.com"),
+        get("http://user@internal.example.com/").host("internal.example.com"),
+        get("http:///").host("internal.example.com"),
     ] {
         assert!(meets("host: api.example.com", &call), "{call:?}");
         assert!(meets("not: { host: internal.example.com }", &call), "{call:?}");
@@ -63,6 +101,28 @@ fn a_malformed_host_counts_for_rules_and_never_for_exceptions() {
             meets("host: '*.example.com', not: { host: internal.example.com }", &call),
             "{call:?}"
         );
+    }
+}
+
+#[test]
+fn any_line_of_a_header_meets_a_rule_and_only_all_of_them_an_exception() {
+    let lines =
+        |lines: &[&str]| lines.iter().fold(get("/"), |call, line| call.header("X-Internal", line));
+    for (matched, sent, expected) in [
+        ("header: { x-internal: 'yes' }", &["no", "yes"][..], true),
+        ("header: { x-internal: 'yes' }", &["no", "no"], false),
+        ("header: { x-internal: { not: 'yes' } }", &["yes", "no"], true),
+        ("header: { x-internal: { not: 'yes' } }", &["yes", "yes"], false),
+        ("not: { header: { x-internal: 'yes' } }", &["no", "yes"], true),
+        ("not: { header: { x-internal: 'yes' } }", &["yes", "no"], true),
+        ("not: { header: { x-internal: 'yes' } }", &["yes", "yes"], false),
+        ("not: { header: { x-internal: 'yes' } }", &[], true),
+        ("not: { header: { x-internal: { not: 'no' } } }", &["no", "yes"], true),
+        ("not: { header: { x-internal: { not: 'no' } } }", &["yes"], false),
+        ("not: { header: { x-internal: { present: true } } }", &["no", "yes"], false),
+        ("not: { not: { header: { x-internal: 'yes' } } }", &["no", "yes"], true),
+    ] {
+        assert_eq!(meets(matched, &lines(sent)), expected, "{matched}: {sent:?}");
     }
 }
 

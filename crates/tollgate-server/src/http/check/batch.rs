@@ -2,8 +2,8 @@
 
 use hyper::Request;
 use hyper::body::Incoming;
-use tollgate::Store;
-use tollgate_rules::Tollgate;
+use tollgate::{CheckError, Store};
+use tollgate_rules::{Answered, Tollgate};
 
 use super::decided;
 use super::request::CheckBody;
@@ -23,11 +23,10 @@ pub(in crate::http) async fn answer<S: Store>(
     let ((), checks) = reading::both(nothing, reading::list::<CheckBody<'_>>(&body))?;
     let requests: Vec<_> = checks.iter().map(CheckBody::request).collect();
     let mut verdicts = Verdicts::with_capacity(requests.len());
-    let answered = gate.decide_many(&requests, |_, answered| {
-        let answered = answered.map_err(Problem::undecided)?;
-        verdicts.add(&decided(metrics, answered));
-        Ok(())
-    });
-    answered.await.into_iter().collect::<Result<(), Problem>>()?;
+    let respond = |_, answered: Result<&Answered<'_>, &CheckError>| match answered {
+        Ok(answered) => verdicts.add(&decided(metrics, answered)),
+        Err(error) => verdicts.add_undecided(error),
+    };
+    gate.decide_many(&requests, respond).await;
     Ok(json(verdicts.finish()))
 }

@@ -26,9 +26,13 @@ pub(in crate::http) async fn answer<S: Store>(
     let decisions = limiter.check_plans(&plans).await;
     let mut verdicts = Verdicts::with_capacity(plans.len());
     for ((throttle, plan), verdict) in throttles.iter().zip(&plans).zip(decisions) {
-        let verdict = verdict.map_err(Problem::undecided)?;
-        count(metrics, throttle, &verdict);
-        verdicts.add(&decided(throttle, plan, &verdict));
+        match verdict {
+            Ok(verdict) => {
+                count(metrics, throttle, &verdict);
+                verdicts.add(&decided(throttle, plan, &verdict));
+            }
+            Err(error) => verdicts.add_undecided(&error),
+        }
     }
     Ok(json(verdicts.finish()))
 }
