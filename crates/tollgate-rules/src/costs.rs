@@ -75,13 +75,14 @@ impl Costs {
 
     /// What a request costs that is none of the endpoints.
     fn everything_else(&self, facts: &Facts<'_>) -> u64 {
-        let own = self.measured(facts).or(self.of_unknown_size()).or(self.default);
+        let own = self.measured(facts).or_else(|| self.of_unknown_size(facts)).or(self.default);
         own.unwrap_or_else(|| facts.request.cost.unwrap_or(1))
     }
 
     /// What a body costs whose size nobody knows: it must not be cheap to leave it out.
-    fn of_unknown_size(&self) -> Option<u64> {
-        self.max.filter(|_| matches!(self.measure, Some(Measure::Body { .. })))
+    fn of_unknown_size(&self, facts: &Facts<'_>) -> Option<u64> {
+        let body = matches!(self.measure, Some(Measure::Body { .. }));
+        self.max.filter(|_| body && !is_bodiless(facts))
     }
 
     /// What the first endpoint costs that matches: the dearest, where a path can be read in several
@@ -123,7 +124,10 @@ impl Costs {
                 value => Number::of(&value).map(rounded_up),
             },
             Measure::Body { units, bytes } => {
-                let size = facts.request.body_size.or_else(|| told_size(facts));
+                let size = facts.request.body_size.or_else(|| {
+                    let length = facts.header("content-length")?;
+                    std::str::from_utf8(length).ok()?.parse().ok()
+                });
                 Some(size?.div_ceil(*bytes).saturating_mul(*units))
             }
         }
@@ -139,21 +143,18 @@ impl Endpoint {
     }
 }
 
-/// The size of a body as headers tell it. A request that usually has none, and says nothing of one, has
-/// none.
-fn told_size(facts: &Facts<'_>) -> Option<u64> {
+/// Whether a request usually has no body, and says nothing of one.
+fn is_bodiless(facts: &Facts<'_>) -> bool {
     let told = |name: &str| {
         let mut lines = 0;
         facts.request.headers.each(name, &mut |_| lines += 1);
         lines > 0
     };
-    if told("content-length") {
-        return std::str::from_utf8(facts.header("content-length")?).ok()?.parse().ok();
-    }
-    let bodiless = ["GET", "HEAD", "OPTIONS", "TRACE"];
-    let method = facts.method()?;
-    let none = bodiless.iter().any(|one| method.eq_ignore_ascii_case(one));
-    (none && !told("transfer-encoding")).then_some(0)
+    let without = ["GET", "HEAD", "OPTIONS", "TRACE"];
+    let usual = |method: &str| without.iter().any(|one| method.eq_ignore_ascii_case(one));
+    facts.method().is_some_and(|method| usual(&method))
+        && !told("content-length")
+        && !told("transfer-encoding")
 }
 
 /// A measure in whole units; what is negative costs nothing of its own.

@@ -139,8 +139,7 @@ fn a_body_of_unknown_size_costs_the_most_that_there_is() {
         (length("-1"), 500),
         (post().cost(3), 500),
         (post().cost(0), 0),
-        (Call::to("GET", "/"), 1),
-        (Call::to("GET", "/").header("transfer-encoding", "chunked"), 500),
+        (get("/").header("transfer-encoding", "chunked"), 500),
     ] {
         assert_eq!(price("{ body: 1 per 64KiB, max: 500 }", &call), units, "{call:?}");
         assert_eq!(price("{ body: 1 per 64KiB, default: 7, max: 500 }", &call), units, "{call:?}");
@@ -148,6 +147,7 @@ fn a_body_of_unknown_size_costs_the_most_that_there_is() {
     // Without a most, what everything else costs; and other measures that are missing are no bodies.
     assert_eq!(price("{ body: 1 per 64KiB, default: 7 }", &post()), 7);
     assert_eq!(price("{ body: 1 per 64KiB }", &post()), 1);
+    assert_eq!(price("{ body: 1 per 64KiB, max: 500 }", &get("/")), 1, "it has no body");
     assert_eq!(price("{ attribute: units, max: 500 }", &post()), 1);
     assert_eq!(price("{ 'POST /': 4, body: 1 per 64KiB, max: 500 }", &post()), 4);
 }
