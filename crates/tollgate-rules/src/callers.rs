@@ -141,7 +141,7 @@ impl<S: Store> Tollgate<S> {
             *standing = Standing { changed, ..Standing::default() };
             let has = rules.directory.get(identity, &subject);
             let has = has.and_then(|file| Some(Arc::clone(&file.tier_at(now)?.tier)));
-            let has = has.or_else(|| Some(rules.tiers.as_ref()?.default_name()));
+            let has = has.or_else(|| Some(Arc::clone(rules.tiers.as_ref()?.default_name())));
             if let Some(had) = had.filter(|had| Some(had) != has.as_ref()) {
                 standing.note_change(had, now);
             }
@@ -161,7 +161,7 @@ impl<S: Store> Tollgate<S> {
             [self.directory().get(identity, subject), rules.directory.get(identity, subject)];
         let mut known = known.iter().flatten();
         let tier = known.find_map(|standing| Some(Arc::clone(&standing.tier_at(now)?.tier)));
-        tier.or_else(|| Some(rules.tiers.as_ref()?.default_name()))
+        tier.or_else(|| Some(Arc::clone(rules.tiers.as_ref()?.default_name())))
     }
 
     fn change(&self, identity: &str, subject: &[u8], change: impl FnOnce(&mut Standing)) {

@@ -10,7 +10,7 @@ use crate::facts::Facts;
 use crate::identity::{Identified, Source};
 use crate::keys::Keys;
 use crate::limits::Windows;
-use crate::planning::{Keyed, key_of, listing};
+use crate::planning::{Chosen, Keyed, key_of, listing};
 use crate::request::Request;
 use crate::rule::{Mode, Rule};
 use crate::ruleset::RuleSet;
@@ -110,7 +110,7 @@ impl RuleSet {
         format!("the claim `{claim}` of a token")
     }
 
-    fn write_rule(&self, rule: &Rule, facts: &mut Facts<'_>, out: &mut String) {
+    fn write_rule<'p>(&'p self, rule: &'p Rule, facts: &mut Facts<'p>, out: &mut String) {
         if let Err(why) = rule.matcher.check(facts) {
             let _ = writeln!(
                 out,
@@ -159,7 +159,7 @@ impl RuleSet {
         self.write_owed(rule, facts, out);
     }
 
-    fn write_owed(&self, rule: &Rule, facts: &mut Facts<'_>, out: &mut String) {
+    fn write_owed<'p>(&'p self, rule: &'p Rule, facts: &mut Facts<'p>, out: &mut String) {
         if let Some(cooldown) = &rule.cooldown {
             let _ = writeln!(
                 out,
@@ -167,30 +167,21 @@ impl RuleSet {
                 cooldown.limit.capacity()
             );
         }
-        let (now, cost) = (facts.now, rule.costs.of(facts));
-        let own = facts
-            .standings()
-            .iter()
-            .find_map(|(_, standing)| standing.override_at(&rule.name, now).cloned());
-        let for_all = rule.overrides.iter().rev().find(|(during, _)| during.contains(now));
-        let tier = if rule.limits.is_by_tier() { facts.tier() } else { None };
-        let (windows, why) = match (&own, for_all) {
-            (Some(windows), _) => (Some(&**windows), ", by an override for this caller"),
-            (None, Some((_, windows))) => (Some(windows), ", by an override of the rule"),
-            (None, None) => (rule.limits.of(tier), ""),
-        };
-        let by_tier = match (tier, &self.tiers) {
-            (Some(tier), Some(tiers)) if own.is_none() && for_all.is_none() => {
-                format!(", by the tier {}", tiers.name(tier))
+        let (cost, chosen) = (rule.costs.of(facts), Chosen::of(rule, facts));
+        let why = match (&chosen, &self.tiers) {
+            (Chosen::Caller(_), _) => ", by an override for this caller".to_owned(),
+            (Chosen::Override(_), _) => ", by an override of the rule".to_owned(),
+            (Chosen::Own { tier: Some(tier), .. }, Some(tiers)) => {
+                format!(", by the tier {}", tiers.name(*tier))
             }
-            _ => String::new(),
+            (Chosen::Own { .. }, _) => String::new(),
         };
-        if windows == Some(&Windows::Unlimited) {
-            let _ = writeln!(out, "      owes  nothing: unlimited{why}{by_tier}");
+        if chosen.windows() == Some(&Windows::Unlimited) {
+            let _ = writeln!(out, "      owes  nothing: unlimited{why}");
         }
-        for owing in windows.map_or(&[][..], Windows::owed) {
-            let units = if owing.limit.holds() { cost.min(1) } else { cost };
-            let _ = writeln!(out, "      owes  {units} of {}{why}{by_tier}", envelope::of(owing));
+        for owing in chosen.windows().map_or(&[][..], Windows::owed) {
+            let units = owing.units(cost);
+            let _ = writeln!(out, "      owes  {units} of {}{why}", envelope::of(owing));
         }
     }
 }

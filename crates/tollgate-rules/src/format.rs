@@ -146,13 +146,9 @@ static RULE: Kind = Kind::Object(&Shape {
             limits::LIMIT,
         ),
         optional("algorithm", "How it is counted; `token_bucket` if left out.", limits::ALGORITHM),
-        optional("slices", "For `sliding_window`: into how many blocks it is cut.", Kind::Whole),
-        optional(
-            "strict",
-            "For `sliding_window`: count the oldest block in full, and never exceed.",
-            Kind::Flag,
-        ),
-        optional("timezone", "For `fixed_window`: the time zone of its calendar.", ZONE),
+        limits::SLICES,
+        limits::STRICT,
+        limits::TIMEZONE,
         optional(
             "cost",
             "What a request costs: 1 if left out, or what the caller says.",

@@ -67,6 +67,13 @@ impl Limits {
     }
 }
 
+impl Owing {
+    /// What is asked of the limit for a request of this cost: in flight it is one, whatever it costs.
+    pub(crate) fn units(&self, cost: u64) -> u64 {
+        if self.limit.holds() { cost.min(1) } else { cost }
+    }
+}
+
 impl Windows {
     /// Every limit, those beyond others too, and what it was made of.
     pub(crate) fn limits(&self) -> impl Iterator<Item = (&Limit, Option<Quota>)> {

@@ -1,6 +1,7 @@
 //! From a request to the checks it owes.
 
 mod carrying;
+mod choosing;
 mod owing;
 mod walking;
 
@@ -9,6 +10,7 @@ use std::sync::Arc;
 use smallvec::SmallVec;
 use tollgate::{Plan, Time};
 
+pub(crate) use self::choosing::Chosen;
 pub(crate) use self::walking::{Keyed, key_of, listing};
 
 use self::walking::Planning;

@@ -99,8 +99,8 @@ impl RuleSet {
         let over = Time::from_micros(over);
         let mut changed: Vec<(Box<[u8]>, Standing)> = Vec::new();
         let mut compare = |name: &[u8], new: Option<&Standing>, old: Option<&Standing>| {
-            let had = old.and_then(|old| Some(&old.tier_at(now)?.tier)).unwrap_or(&old_default);
-            let has = new.and_then(|new| Some(&new.tier_at(now)?.tier)).unwrap_or(&default);
+            let had = old.and_then(|old| Some(&old.tier_at(now)?.tier)).unwrap_or(old_default);
+            let has = new.and_then(|new| Some(&new.tier_at(now)?.tier)).unwrap_or(default);
             let mut standing = new.cloned().unwrap_or_default();
             let earlier = old.map(|old| old.changed.as_slice()).unwrap_or_default();
             standing.changed = earlier.iter().filter(|(_, at)| *at > over).cloned().collect();

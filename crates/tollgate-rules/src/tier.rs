@@ -16,13 +16,15 @@ pub(crate) struct Tiers {
     pub(crate) identity: Option<usize>,
     /// The tier of those of whom nothing, or nothing sensible, is known.
     pub(crate) default: TierId,
+    default_name: Arc<str>,
 }
 
 impl Tiers {
     pub(crate) fn new(names: Vec<Box<str>>, identity: Option<usize>, default: TierId) -> Self {
         let by_name =
             names.iter().enumerate().map(|(id, name)| (name.clone(), TierId(id))).collect();
-        Self { names, by_name, identity, default }
+        let default_name = names.get(default.0).map_or("", |name| name).into();
+        Self { names, by_name, identity, default, default_name }
     }
 
     pub(crate) fn named(&self, name: &str) -> Option<TierId> {
@@ -33,7 +35,7 @@ impl Tiers {
         self.names.get(tier.0).map_or("", |name| name)
     }
 
-    pub(crate) fn default_name(&self) -> Arc<str> {
-        self.name(self.default).into()
+    pub(crate) fn default_name(&self) -> &Arc<str> {
+        &self.default_name
     }
 }

@@ -1,7 +1,7 @@
 //! How much, in a rule file.
 
 use super::{TIME, ZONE, optional, required};
-use crate::shape::{Kind, Others, Shape};
+use crate::shape::{Field, Kind, Others, Shape};
 
 pub(super) const ALGORITHM: Kind = Kind::OneOf(&[
     "token_bucket",
@@ -11,6 +11,17 @@ pub(super) const ALGORITHM: Kind = Kind::OneOf(&[
     "sliding_window",
     "sliding_log",
 ]);
+
+/// More about how a quota is counted, beside a rule's limit or within one.
+pub(super) const SLICES: Field =
+    optional("slices", "For `sliding_window`: into how many blocks it is cut.", Kind::Whole);
+pub(super) const STRICT: Field = optional(
+    "strict",
+    "For `sliding_window`: count the oldest block in full, and never exceed.",
+    Kind::Flag,
+);
+pub(super) const TIMEZONE: Field =
+    optional("timezone", "For `fixed_window`: the time zone of its calendar.", ZONE);
 
 const QUOTA: Kind = Kind::Pattern { what: "a quota", example: "100/min", regex: "^ *[0-9].*$" };
 
@@ -24,13 +35,9 @@ static ONE: Shape = Shape {
     fields: &[
         optional("quota", "How much per how long.", QUOTA),
         optional("algorithm", "How it is counted; the rule's if left out.", ALGORITHM),
-        optional("slices", "For `sliding_window`: into how many blocks it is cut.", Kind::Whole),
-        optional(
-            "strict",
-            "For `sliding_window`: count the oldest block in full, and never exceed.",
-            Kind::Flag,
-        ),
-        optional("timezone", "For `fixed_window`: the time zone of its calendar.", ZONE),
+        SLICES,
+        STRICT,
+        TIMEZONE,
         optional("concurrent", "So many in flight.", Kind::Whole),
         optional(
             "lease",

@@ -54,14 +54,17 @@ impl<'p> Planning<'p, '_> {
     ) {
         let (now, rules) = (facts.now, facts.rules);
         let Some(tiers) = rules.tiers.as_ref().filter(|_| rule.carries_over) else { return };
+        if facts.standings().is_empty() {
+            return;
+        }
         let default = tiers.default_name();
         let Some(after) = facts.tier().map(|tier| tiers.name(tier)) else { return };
         // The standing that says which tier it is, or the one that has ceased to.
         let standings = facts.standings();
         let deciding = standings.iter().find(|(_, standing)| standing.tier_at(now).is_some());
         let change = match deciding {
-            Some((_, standing)) => standing.change_before(now, &default),
-            None => standings.iter().find_map(|(_, one)| one.change_before(now, &default)),
+            Some((_, standing)) => standing.change_before(now, default),
+            None => standings.iter().find_map(|(_, one)| one.change_before(now, default)),
         };
         let Some(Change { before, at, again }) = change.filter(|one| *one.before != *after) else {
             return;

@@ -51,8 +51,7 @@ impl<'p> Planned<'p> {
             },
         };
         for owing in windows.owed() {
-            // A request is one in flight, whatever it costs.
-            let cost = if owing.limit.holds() { cost.min(Cost::ONE) } else { cost };
+            let cost = Cost::new(owing.units(cost.units())).unwrap_or(Cost::MAX);
             let check = Check::new(&owing.limit, key);
             // What nearly every request costs is what a check asks for by itself.
             let check = if cost == Cost::ONE { check } else { check.cost(cost) };

@@ -5,6 +5,7 @@ use std::ops::Range;
 use smallvec::SmallVec;
 use tollgate::{Id, Limit, Quota};
 
+use super::choosing::Chosen;
 use super::{Desk, Outcome, Purpose};
 use crate::directory::Listing;
 use crate::facts::Facts;
@@ -102,20 +103,14 @@ impl<'p> Planning<'p, '_> {
         rule: &'p Rule,
         facts: &mut Facts<'p>,
     ) -> Lent<'p> {
-        let now = facts.now;
-        let mut standings = facts.standings().iter();
-        let own =
-            standings.find_map(|(_, standing)| standing.override_at(&rule.name, now).cloned());
-        if let Some(windows) = own {
-            self.desk.kept.push(windows);
-            return Lent::Kept(self.desk.kept.len() - 1);
-        }
-        let for_all = rule.overrides.iter().rev().find(|(during, _)| during.contains(now));
-        if let Some((_, windows)) = for_all {
-            return Lent::Rules(windows);
-        }
-        let tier = if rule.limits.is_by_tier() { facts.tier() } else { None };
-        let windows = rule.limits.of(tier);
+        let (windows, tier) = match Chosen::of(rule, facts) {
+            Chosen::Caller(windows) => {
+                self.desk.kept.push(windows);
+                return Lent::Kept(self.desk.kept.len() - 1);
+            }
+            Chosen::Override(windows) => return Lent::Rules(windows),
+            Chosen::Own { windows, tier } => (windows, tier),
+        };
         if tier.is_some() {
             self.carry_over(index, key, rule, windows, facts);
         }

@@ -11,7 +11,12 @@ fn rules(count: usize) -> RuleSet {
 identify:
   user: { header: x-user-id }
   key: { header: x-api-key }
+  tier: { header: x-tier, default: free }
+tiers:
+  free: { api: 100/min }
+  gold: { api: 1000/min }
 rules:
+  - { name: by-tier, key: user, limit: { tier: api } }
   - { name: per-address, key: ip, limit: 1000/min }
   - { name: per-user, key: user, limit: [10/s, 100/min] }
   - { name: per-key, key: [key, ip], limit: 100/min }
@@ -44,7 +49,7 @@ fn a_plan_allocates_nothing_while_its_keys_are_short() {
         let planned = rules.plan(&directory, &request, Time::EPOCH, &mut desk);
         checks = planned.plan().checks().len();
     });
-    assert_eq!(checks, 6, "two windows for the user, and four other rules");
+    assert_eq!(checks, 7, "two windows for the user, and five other rules");
     assert_eq!(seen.count_total, 0);
 }
 
@@ -57,7 +62,7 @@ fn a_desk_can_be_used_again_and_keeps_nothing() {
         let headers = [("x-user-id", user.as_str())];
         let request = Request::new().method("GET").target("/r1/x").headers(&headers);
         let planned = rules.plan(&directory, &request, Time::EPOCH, &mut desk);
-        keys.push(planned.plan().checks()[1].key().to_vec());
+        keys.push(planned.plan().checks()[2].key().to_vec());
     }
     assert_eq!(keys[..users.len()], keys[users.len()..]);
     assert!(keys.iter().all(|key| key.len() < 300), "long values are digested");
