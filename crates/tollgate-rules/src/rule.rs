@@ -114,9 +114,4 @@ impl Rule {
     pub const fn consistency(&self) -> Consistency {
         self.consistency
     }
-
-    /// Whether it counts failures.
-    pub fn has_cooldown(&self) -> bool {
-        self.cooldown.is_some()
-    }
 }

@@ -228,3 +228,31 @@ fn modes_are_told_in_the_plan() {
     let modes: Vec<_> = (0..2).map(|check| planned.rule(check).unwrap().mode()).collect();
     assert_eq!(modes, [tollgate_rules::Mode::Shadow, tollgate_rules::Mode::Enforce]);
 }
+
+#[test]
+fn what_holds_when_the_store_is_shared_or_down_is_read() {
+    use tollgate_rules::{Consistency, Mode, OnStoreError, Scope};
+
+    let rules = crate::gate::rules(
+        "
+rules:
+  - { name: plain, key: ip, limit: 5/min }
+  - { name: edge, key: ip, limit: 6/min, scope: node, on_store_error: allow, mode: shadow }
+  - { name: strict, key: ip, limit: 4/min, scope: cluster, on_store_error: deny, consistency: exact }
+",
+    );
+    let read: Vec<_> = rules
+        .rules()
+        .iter()
+        .map(|rule| (rule.scope(), rule.on_store_error(), rule.consistency(), rule.mode()))
+        .collect();
+    let exact = Consistency::Exact;
+    assert_eq!(
+        read,
+        [
+            (Scope::Cluster, OnStoreError::Local, exact, Mode::Enforce),
+            (Scope::Node, OnStoreError::Allow, exact, Mode::Shadow),
+            (Scope::Cluster, OnStoreError::Deny, exact, Mode::Enforce),
+        ]
+    );
+}
