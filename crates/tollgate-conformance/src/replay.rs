@@ -216,5 +216,6 @@ fn reason(refusal: Refusal) -> Reason {
         Refusal::CostAboveLimit => Reason::CostAboveLimit,
         Refusal::Spent => Reason::Spent,
         Refusal::Lost => Reason::Lost,
+        Refusal::Unreachable => panic!("a store in a test is there"),
     }
 }

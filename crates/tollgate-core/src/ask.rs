@@ -129,7 +129,8 @@ impl Id {
     }
 
     /// The id of the `index`-th check of the set with this id.
-    pub(crate) const fn of_check(self, index: usize) -> Self {
+    #[must_use]
+    pub const fn of_check(self, index: usize) -> Self {
         Self { high: self.high, low: self.low.wrapping_add(index as u64) }
     }
 }
@@ -164,9 +165,21 @@ impl Receipt {
         self.at
     }
 
+    /// A receipt for no units at all. Settling it charges, and only once however often it is
+    /// settled: for units that were used up where the store could not see it.
+    pub const fn for_nothing(id: Id, at: Time) -> Self {
+        Self { id, units: 0, at, until: Moment::at(at), until_parts: 1 }
+    }
+
     /// From then on there is nothing left to give back.
     pub const fn until(&self) -> Time {
         self.until.ceil()
+    }
+
+    /// When exactly there is nothing left to give back, and in which parts of a microsecond that
+    /// moment is counted.
+    pub const fn exact_end(&self) -> (Moment, u64) {
+        (self.until, self.until_parts)
     }
 
     /// From then on it is too late to settle the charge.

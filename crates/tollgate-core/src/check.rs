@@ -18,8 +18,32 @@ pub struct Check<'a> {
     alternative: bool,
     /// Nothing but a take that has to admit; kept at hand because every set is asked for it.
     plain: bool,
+    scope: Scope,
+    outage: Outage,
     period: Option<Period>,
     delay: Span,
+}
+
+/// Whose count it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Scope {
+    /// This process'.
+    Node,
+    /// That of all who share the store.
+    #[default]
+    Cluster,
+}
+
+/// What becomes of a check that cannot be put to the store because that is not there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Outage {
+    /// It is answered by this process alone, which has its share of the limit.
+    #[default]
+    Local,
+    /// It is allowed.
+    Allow,
+    /// It is refused.
+    Deny,
 }
 
 /// Whether a check may block the request.
@@ -43,6 +67,8 @@ impl<'a> Check<'a> {
             gate: Gate::Enforce,
             alternative: false,
             plain: true,
+            scope: Scope::Cluster,
+            outage: Outage::Local,
             period: None,
             delay: Span::ZERO,
         }
@@ -81,6 +107,12 @@ impl<'a> Check<'a> {
         Self { alternative: true, ..self }.with_shape_told()
     }
 
+    /// The same check as a requirement of its own, no alternative to the one before it.
+    #[must_use]
+    pub fn alone(self) -> Self {
+        Self { alternative: false, ..self }.with_shape_told()
+    }
+
     /// The same check with the calendar window it falls into; fixed windows need one.
     #[must_use]
     pub fn within(self, period: Period) -> Self {
@@ -94,6 +126,29 @@ impl<'a> Check<'a> {
     #[must_use]
     pub fn delayed(self, delay: Span) -> Self {
         Self { delay, ..self }
+    }
+
+    /// The same check with a count of this process, or of all who share the store.
+    ///
+    /// Deciding takes no notice of it, nor do stores that only one process has.
+    #[must_use]
+    pub fn scoped(self, scope: Scope) -> Self {
+        Self { scope, ..self }
+    }
+
+    /// The same check, and what becomes of it while the store is not there.
+    #[must_use]
+    pub fn if_unreachable(self, outage: Outage) -> Self {
+        Self { outage, ..self }
+    }
+
+    /// The same question, put to another limit.
+    #[must_use]
+    pub fn put_to<'b>(self, limit: &'b Limit) -> Check<'b>
+    where
+        'a: 'b,
+    {
+        Check { limit, ..self }
     }
 
     /// The limit that is asked.
@@ -119,6 +174,16 @@ impl<'a> Check<'a> {
     /// Whether this is an alternative to the check before it.
     pub const fn is_alternative(&self) -> bool {
         self.alternative
+    }
+
+    /// Whose count it is.
+    pub const fn scope(&self) -> Scope {
+        self.scope
+    }
+
+    /// What becomes of it while the store is not there.
+    pub const fn outage(&self) -> Outage {
+        self.outage
     }
 
     /// The calendar window handed in.

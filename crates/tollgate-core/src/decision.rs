@@ -2,7 +2,8 @@
 
 use core::fmt;
 
-use crate::ask::Receipt;
+use crate::ask::{Ask, Receipt};
+use crate::limit::Limit;
 use crate::time::Span;
 
 /// One limit's answer: allowed or refused, and how the caller stands with it.
@@ -49,6 +50,8 @@ pub enum Refusal {
     Spent,
     /// The hold is gone, released or run out; or the receipt has lapsed: too late to settle.
     Lost,
+    /// The store could not be asked, and the check is to be [refused](crate::Outage::Deny) then.
+    Unreachable,
 }
 
 impl Refusal {
@@ -61,6 +64,7 @@ impl Refusal {
             Self::CostAboveLimit => "cost_above_limit",
             Self::Spent => "spent",
             Self::Lost => "lost",
+            Self::Unreachable => "unreachable",
         }
     }
 
@@ -68,7 +72,9 @@ impl Refusal {
     pub const fn retry_after(self) -> Option<Span> {
         match self {
             Self::Exhausted { retry_after } | Self::Blocked { retry_after } => Some(retry_after),
-            Self::Busy | Self::CostAboveLimit | Self::Spent | Self::Lost => None,
+            Self::Busy | Self::CostAboveLimit | Self::Spent | Self::Lost | Self::Unreachable => {
+                None
+            }
         }
     }
 }
@@ -80,6 +86,36 @@ impl fmt::Display for Refusal {
 }
 
 impl Decision {
+    /// The answer to a check that no state was there for: as its [`Outage`](crate::Outage) says.
+    ///
+    /// How the caller stands is not known; it is told as untouched.
+    pub fn unasked(limit: &Limit, ask: Ask, allowed: bool) -> Self {
+        let granted = match ask {
+            Ask::Take(take) if allowed => take.most(),
+            _ => 0,
+        };
+        let answer = if allowed {
+            Answer::Allowed { delay: Span::ZERO }
+        } else {
+            Answer::Refused(Refusal::Unreachable)
+        };
+        let capacity = limit.capacity();
+        Self {
+            answer,
+            granted,
+            limit: capacity,
+            remaining: capacity,
+            reset_after: Span::ZERO,
+            receipt: None,
+        }
+    }
+
+    /// The same decision in a set that was refused: nothing was granted or charged.
+    #[must_use]
+    pub fn withdrawn(self) -> Self {
+        Self { granted: 0, receipt: None, ..self }
+    }
+
     /// Corrects a decision of a set that was refused to how the limit stands without it.
     pub(crate) fn restate(&mut self, standing: Self) {
         let answer = match self.answer {

@@ -44,11 +44,13 @@ mod time;
 
 pub use ask::{Ask, Id, Receipt, Take};
 pub use calendar::Calendar;
-pub use check::{Check, Gate, Set};
+pub use check::{Check, Gate, Outage, Scope, Set};
 pub use cost::{Cost, CostTooLarge};
 pub use decision::{Answer, Decision, Refusal};
 pub use key::Key;
-pub use limit::{Cooldown, Escalation, Limit, LimitError, Slices};
+pub use limit::{
+    BucketFigures, CarryOver, Cooldown, Escalation, Figures, Limit, LimitError, Slices,
+};
 pub use moment::Moment;
 pub use quota::{ParseQuotaError, Per, Quota, QuotaError};
 pub use set::{Alone, Place, Ruling, decide, decide_alone, decide_together};

@@ -8,7 +8,9 @@
 mod digest;
 mod error;
 mod exact;
+mod figures;
 mod settings;
+mod share;
 #[cfg(test)]
 mod tests;
 mod tier;
@@ -17,6 +19,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 pub use self::error::LimitError;
+pub use self::figures::{BucketFigures, CarryOver, Figures};
 pub use self::settings::{Cooldown, Escalation, Slices};
 
 use crate::algorithm::bucket::Bucket;
@@ -255,6 +258,11 @@ impl Limit {
     #[inline]
     pub const fn name_digest(&self) -> u64 {
         self.name_digest
+    }
+
+    /// The digest that a limit of this name has.
+    pub fn digest_of_name(name: &str) -> u64 {
+        digest::of(name.as_bytes())
     }
 
     /// The algorithm, as rule files call it.

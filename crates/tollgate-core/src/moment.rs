@@ -35,6 +35,16 @@ impl Moment {
         Self { micros: time.as_micros(), parts: 0 }
     }
 
+    /// Its whole microseconds.
+    pub const fn micros(self) -> u64 {
+        self.micros
+    }
+
+    /// What it is beyond them, counted in the parts of whoever made it.
+    pub const fn parts(self) -> u64 {
+        self.parts
+    }
+
     pub(crate) const fn lasting(span: Span) -> Self {
         Self { micros: span.as_micros(), parts: 0 }
     }
@@ -78,9 +88,20 @@ impl Pace {
         Self { parts, unit_parts, unit }
     }
 
+    /// The pace at which a unit lasts so many times as long, if that can be told.
+    pub(crate) fn slower(&self, times: u32) -> Option<Self> {
+        let period = self.unit_parts.checked_mul(times.into())?;
+        (period <= Time::MAX.as_micros()).then(|| Self::new(self.parts, Span::from_micros(period)))
+    }
+
     /// The denominator of the fractions this pace makes.
     pub(crate) const fn parts(&self) -> u64 {
         self.parts
+    }
+
+    /// How many of its parts one unit lasts.
+    pub(crate) const fn unit_parts(&self) -> u64 {
+        self.unit_parts
     }
 
     /// Whether a unit lasts whole microseconds, so that fractions are always 0.

@@ -35,8 +35,8 @@ impl<S: Store> Limiter<S> {
 
     pub(crate) async fn ask_all(&self, plan: &Plan<'_>) -> Result<Verdict, CheckError> {
         let mut verdict = Verdict::unresolved(plan.checks().len());
-        let ruling = self.apply(plan.checks(), plan.is_independent(), verdict.places()).await?;
-        verdict.resolve(plan, ruling == Ruling::Admitted);
+        let applied = self.apply(plan.checks(), plan.is_independent(), verdict.places()).await?;
+        verdict.resolve(plan, applied);
         Ok(verdict)
     }
 
@@ -49,9 +49,10 @@ impl<S: Store> Limiter<S> {
         }
         let mut verdict = Verdict::unresolved(checks.len());
         let set = set_of(checks, plan.is_independent());
-        match self.store().apply_at_once(&set, verdict.places())?.ruling {
-            ruling @ (Ruling::Admitted | Ruling::Refused) => {
-                verdict.resolve(plan, ruling == Ruling::Admitted);
+        let applied = self.store().apply_at_once(&set, verdict.places())?;
+        match applied.ruling {
+            Ruling::Admitted | Ruling::Refused => {
+                verdict.resolve(plan, applied);
                 Some(verdict)
             }
             // Nothing was charged; there is something to be said about it.
@@ -70,7 +71,7 @@ impl<S: Store> Limiter<S> {
             let check = in_period(*check, time);
             let set = Set::one(&check, fresh_id());
             match self.store().apply_at_once(&set, &mut decisions)? {
-                Applied { ruling: Ruling::Stale, now } => time = now,
+                Applied { ruling: Ruling::Stale, now, .. } => time = now,
                 _ => return decisions[0],
             }
         }
@@ -156,12 +157,14 @@ impl<S: Store> Limiter<S> {
             }
             let (own, rest) = decisions.split_at(plan.checks().len());
             decisions = rest;
-            verdicts.push(match (applied.next().map(|applied| applied.ruling), &outcome) {
-                (Some(Ruling::Contradictory), _) => Err(CheckError::ContradictoryLimits),
-                (Some(ruling), _) => {
+            verdicts.push(match (applied.next(), &outcome) {
+                (Some(Applied { ruling: Ruling::Contradictory, .. }), _) => {
+                    Err(CheckError::ContradictoryLimits)
+                }
+                (Some(applied), _) => {
                     let mut verdict = Verdict::unresolved(own.len());
                     verdict.places().copy_from_slice(own);
-                    verdict.resolve(plan, ruling == Ruling::Admitted);
+                    verdict.resolve(plan, applied);
                     Ok(verdict)
                 }
                 (None, Err(error)) => Err(error.clone()),
@@ -184,7 +187,7 @@ impl<S: Store> Limiter<S> {
         checks: &[Check<'_>],
         independent: bool,
         decisions: &mut [Option<Decision>],
-    ) -> Result<Ruling, CheckError> {
+    ) -> Result<Applied, CheckError> {
         if checks.len() > Self::MAX_CHECKS {
             return Err(CheckError::TooManyChecks { found: checks.len() });
         }
@@ -203,7 +206,7 @@ impl<S: Store> Limiter<S> {
             match applied.ruling {
                 Ruling::Stale => time = applied.now,
                 Ruling::Contradictory => return Err(CheckError::ContradictoryLimits),
-                ruling => return Ok(ruling),
+                Ruling::Admitted | Ruling::Refused => return Ok(applied),
             }
         }
         Err(CheckError::CalendarRace)
@@ -242,9 +245,10 @@ fn set_of<'a>(checks: &'a [Check<'a>], independent: bool) -> Set<'a> {
     if independent { Set::independent(checks, id) } else { Set::all(checks, id) }
 }
 
-/// An id that no other set has, without asking other threads.
+/// An id that no other set has, without asking other threads: for stores that make sets of their
+/// own.
 #[inline]
-fn fresh_id() -> Id {
+pub fn fresh_id() -> Id {
     thread_local! {
         /// A number that no other thread has, and how many ids were made; the low byte of the
         /// count is left to the checks of the set.

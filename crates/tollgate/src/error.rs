@@ -1,5 +1,6 @@
 //! Why a check could not be decided. A refusal is not an error.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use crate::limiter::Limiter;
@@ -24,6 +25,12 @@ pub enum CheckError {
     NothingToHold {
         /// Which algorithm it has instead.
         algorithm: &'static str,
+    },
+    /// The store cannot be asked, and this is nothing that could be answered without it: a
+    /// settlement, a renewal, a release.
+    StoreUnreachable {
+        /// What was found.
+        why: Cow<'static, str>,
     },
     /// Time left the calendar window each time it had been worked out.
     CalendarRace,
@@ -50,6 +57,11 @@ impl fmt::Display for CheckError {
                 f,
                 "cannot hold a slot of a limit by {algorithm}; use Limit::concurrency, or check \
                  and refund"
+            ),
+            Self::StoreUnreachable { why } => write!(
+                f,
+                "cannot change what the store keeps: {why}; what was taken comes back by itself \
+                 in time, or ask again"
             ),
             Self::CalendarRace => f.write_str(
                 "cannot decide a calendar window: the clock left it each time it was worked out; \

@@ -96,6 +96,7 @@ mod store;
 mod verdict;
 mod waiting;
 
+pub use asking::fresh_id;
 pub use calendar::period_at;
 pub use clock::{Clock, ManualClock, Sleep, SystemClock};
 pub use deciding::{Deciding, Waiting};
@@ -107,10 +108,10 @@ pub use memory::{
 };
 pub use plain::PlainMemory;
 pub use plan::Plan;
-pub use store::{Applied, Immediate, Store};
+pub use store::{Applied, By, Immediate, Store};
 pub use tollgate_core::{
     Answer, Ask, Calendar, Check, Cooldown, Cost, CostTooLarge, Decision, Escalation, Gate, Id,
-    Key, Limit, LimitError, ParseQuotaError, Per, Period, Quota, QuotaError, Receipt, Refusal,
-    Ruling, Set, Slices, Span, Take, Time,
+    Key, Limit, LimitError, Outage, ParseQuotaError, Per, Period, Quota, QuotaError, Receipt,
+    Refusal, Ruling, Scope, Set, Slices, Span, State, Take, Time,
 };
 pub use verdict::{Strictest, Verdict};

@@ -169,7 +169,7 @@ impl<C: Clock> Memory<C> {
                 cell.swap(word, word.with_full_at(alone.full_at, self.epoch)?)
             };
             if stands {
-                return Some((Applied { ruling: alone.ruling, now }, alone.decision));
+                return Some((Applied::by_store(alone.ruling, now), alone.decision));
             }
         }
     }

@@ -91,7 +91,7 @@ impl<C: Clock> PlainMemory<C> {
         let mut loan = Loan::new(set, desk, shards, now);
         let Desk { places, states, .. } = &mut loan.desk;
         let ruling = decide(set, now, places, states, decisions);
-        Applied { ruling, now }
+        Applied::by_store(ruling, now)
     }
 
     /// Gives each distinct counter of the set a slot.

@@ -83,4 +83,40 @@ pub struct Applied {
     pub ruling: Ruling,
     /// The store's time at which it was decided.
     pub now: Time,
+    /// Who decided it.
+    pub by: By,
+}
+
+impl Applied {
+    /// What the store itself did, at its own time.
+    #[inline]
+    pub const fn by_store(ruling: Ruling, now: Time) -> Self {
+        Self { ruling, now, by: By::Store }
+    }
+}
+
+/// Who decided a set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum By {
+    /// The store, which knows everything.
+    #[default]
+    Store,
+    /// This process, from what it last saw of a counter in the store: nothing but refusals.
+    Memory,
+    /// This process within its share of the limits, because the store was not there.
+    Share,
+    /// Nobody: the store was not there, and the checks say what becomes of them then.
+    Policy,
+}
+
+impl By {
+    /// In one word, for machines.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Store => "store",
+            Self::Memory => "memory",
+            Self::Share => "share",
+            Self::Policy => "policy",
+        }
+    }
 }

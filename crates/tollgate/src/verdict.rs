@@ -3,9 +3,10 @@
 use std::cmp::{Ordering, Reverse};
 
 use smallvec::SmallVec;
-use tollgate_core::{Ask, Check, Decision, Gate, Refusal, Span};
+use tollgate_core::{Ask, Check, Decision, Gate, Refusal, Ruling, Span};
 
 use crate::plan::Plan;
+use crate::store::{Applied, By};
 
 /// One answer per check of a plan.
 type Decisions = SmallVec<[Option<Decision>; 4]>;
@@ -18,6 +19,7 @@ pub struct Verdict {
     strictest: Option<usize>,
     retry_after: Option<Span>,
     delay: Span,
+    by: By,
 }
 
 /// The decision that says most about a verdict.
@@ -35,7 +37,14 @@ impl Verdict {
     pub(crate) fn unresolved(checks: usize) -> Self {
         let mut decisions = Decisions::new();
         decisions.resize(checks, None);
-        Self { allowed: false, decisions, strictest: None, retry_after: None, delay: Span::ZERO }
+        Self {
+            allowed: false,
+            decisions,
+            strictest: None,
+            retry_after: None,
+            delay: Span::ZERO,
+            by: By::Store,
+        }
     }
 
     /// Where the decisions belong.
@@ -44,10 +53,11 @@ impl Verdict {
     }
 
     /// Folds the decisions. In place: a verdict is too large to be handed about.
-    pub(crate) fn resolve(&mut self, plan: &Plan<'_>, allowed: bool) {
+    pub(crate) fn resolve(&mut self, plan: &Plan<'_>, applied: Applied) {
         let decisions = &self.decisions;
-        self.allowed = allowed;
-        if allowed {
+        self.allowed = applied.ruling == Ruling::Admitted;
+        self.by = applied.by;
+        if self.allowed {
             self.strictest = tightest(plan, decisions);
             self.delay = longest_delay(plan, decisions);
         } else {
@@ -55,6 +65,11 @@ impl Verdict {
             self.retry_after =
                 self.strictest.and_then(|index| decisions[index].as_ref()?.retry_after());
         }
+    }
+
+    /// Who decided it: the store, unless that was not needed or not there.
+    pub const fn by(&self) -> By {
+        self.by
     }
 
     /// Whether the request may go ahead.
@@ -153,7 +168,7 @@ fn blocker(plan: &Plan<'_>, decisions: &[Option<Decision>]) -> Option<usize> {
 fn obstinacy(refusal: Refusal) -> (u8, Span) {
     match refusal {
         Refusal::Exhausted { retry_after } | Refusal::Blocked { retry_after } => (0, retry_after),
-        Refusal::Busy => (1, Span::ZERO),
+        Refusal::Busy | Refusal::Unreachable => (1, Span::ZERO),
         Refusal::Spent | Refusal::Lost | Refusal::CostAboveLimit => (2, Span::ZERO),
     }
 }

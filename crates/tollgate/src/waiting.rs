@@ -48,8 +48,12 @@ async fn sit_out<S: Store>(limiter: &Limiter<S>, check: Check<'_>, decision: &De
 fn pause_after(decision: &Decision, limit: &Limit, left: Span) -> Option<Span> {
     let pause = match decision.refusal()? {
         Refusal::Exhausted { retry_after } | Refusal::Blocked { retry_after } => retry_after,
-        Refusal::Busy if !left.is_zero() => POLL.min(left),
-        Refusal::Busy | Refusal::CostAboveLimit | Refusal::Spent | Refusal::Lost => return None,
+        Refusal::Busy | Refusal::Unreachable if !left.is_zero() => POLL.min(left),
+        Refusal::Busy
+        | Refusal::Unreachable
+        | Refusal::CostAboveLimit
+        | Refusal::Spent
+        | Refusal::Lost => return None,
     };
     // After the pause comes the delay that the limit promised as late as patience allowed.
     (pause + left.min(limit.longest_delay()) <= left).then_some(pause)

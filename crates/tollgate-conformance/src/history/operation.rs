@@ -36,7 +36,7 @@ impl Operation<'_> {
             Set::all(&self.checks, id)
         };
         let (ruling, decisions) = state.apply(self.applied.now, &set);
-        (Applied { ruling, now: self.applied.now }, decisions)
+        (Applied::by_store(ruling, self.applied.now), decisions)
     }
 
     /// Whether `state` gives the answer that was given; it is what comes after it then.

@@ -60,12 +60,17 @@ impl<'a> Pool<'a> {
         Self { limits, keys, period: period.expect("a day is not empty"), round }
     }
 
-    /// A change of tier, one of a few that others tell as well, and that no other round does.
-    pub(super) fn rescale(&self, dice: &mut Dice) -> Ask {
+    /// A change of tier of this counter, one of a few that others tell as well, and that no other
+    /// round and no other counter does.
+    pub(super) fn rescale(&self, check: &Check<'_>, dice: &mut Dice) -> Ask {
         let which = dice.below(2);
         let quota = |text: &str| text.parse::<Quota>().expect("a quota");
         let from = [quota("2/s burst 6"), quota("9/s burst 1")][which];
-        let id = Id::from_bits(1 << 127 | (self.round as u128) << 8 | which as u128);
+        let key = self.keys.iter().position(|key| key.as_bytes() == check.key());
+        let limit = self.limits.iter().position(|limit| limit.name() == check.limit().name());
+        let counter = limit.unwrap_or(0) * self.keys.len() + key.unwrap_or(0);
+        let change = (counter * 2 + which) as u128;
+        let id = Id::from_bits(1 << 127 | (self.round as u128) << 8 | change);
         Ask::Rescale { from, id }
     }
 

@@ -85,7 +85,7 @@ impl<'a> Part<'a> {
             Some(last) if dice.one_in(4) => last,
             _ => pool.check(dice),
         };
-        check = bare(&check).ask(ask(pool, dice));
+        check = bare(&check).ask(ask(pool, &check, dice));
         if dice.one_in(6) {
             check = check.observed();
         }
@@ -124,14 +124,14 @@ fn bare<'a>(check: &Check<'a>) -> Check<'a> {
     check.period().map_or(plain, |period| plain.within(period))
 }
 
-fn ask(pool: &Pool<'_>, dice: &mut Dice) -> Ask {
+fn ask(pool: &Pool<'_>, check: &Check<'_>, dice: &mut Dice) -> Ask {
     match dice.below(23) {
         0..8 => Ask::acquire(units(dice)),
         8..11 => Ask::up_to(units(dice), Cost::ONE),
         11..13 => Ask::wait(units(dice), dice.shorter_than(Span::from_millis(500))),
         13..16 => Ask::Charge(units(dice)),
         16..19 => Ask::peek(),
-        19..22 => pool.rescale(dice),
+        19..22 => pool.rescale(check, dice),
         _ => Ask::Reset,
     }
 }

@@ -27,7 +27,7 @@ fn call<'a>(tickets: (u64, u64), checks: &[Check<'a>]) -> Operation<'a> {
         between: (NOON, NOON + Span::from_secs(60)),
         checks: checks.to_vec(),
         independent: false,
-        applied: Applied { ruling: Ruling::Stale, now: NOON },
+        applied: Applied::by_store(Ruling::Stale, NOON),
         decisions: Vec::new(),
     }
 }

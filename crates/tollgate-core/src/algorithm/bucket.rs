@@ -68,6 +68,18 @@ impl Bucket {
         Self::reaching(self.pace, self.capacity, self.full)
     }
 
+    /// One of `nodes` parts of this bucket: of its rate and of its capacity. One that would take
+    /// longer to refill than any limit may stays whole.
+    pub(crate) fn share_of(&self, nodes: u32) -> Self {
+        let capacity = (self.capacity / u64::from(nodes)).max(1);
+        match self.pace.slower(nodes) {
+            Some(pace) if pace.lasting::<true>(capacity).ceil_span() <= Span::MAX => {
+                Self::reaching(pace, capacity, pace.lasting::<true>(capacity))
+            }
+            _ => self.without_debt(),
+        }
+    }
+
     fn reaching(pace: Pace, capacity: u64, deepest: Moment) -> Self {
         let full = pace.lasting::<true>(capacity);
         let horizon = pace.add::<true>(deepest, Moment::lasting(Span::CLOCK_SLACK));
@@ -81,6 +93,21 @@ impl Bucket {
     /// The farthest ahead that a state can be believed to lie.
     pub(crate) fn farthest(&self) -> Span {
         self.horizon.ceil_span()
+    }
+
+    /// Parts of a microsecond that it counts in, and how many of them a unit lasts.
+    pub(crate) const fn pace(&self) -> (u64, u64) {
+        (self.pace.parts(), self.pace.unit_parts())
+    }
+
+    /// How long it takes to refill, at the most after charges without asking, and at the very most.
+    pub(crate) const fn reach(&self) -> (Moment, Moment, Moment) {
+        (self.full, self.deepest, self.horizon)
+    }
+
+    /// The most units there ever are.
+    pub(crate) const fn units(&self) -> u64 {
+        self.capacity
     }
 
     /// A promised place in line is a debt, and goes no deeper than one.

@@ -24,6 +24,7 @@
 use crate::algorithm::{Algorithm, EXHAUSTED, Scene, Standing, share};
 use crate::ask::{Receipt, Take};
 use crate::decision::{Decision, Refusal};
+use crate::limit::Figures;
 use crate::moment::Moment;
 use crate::state::{Blocks, State};
 use crate::time::{Span, Time};
@@ -80,8 +81,27 @@ impl SlidingWindow {
         Self { deepest: self.amount, ..self }
     }
 
+    pub(crate) const fn amount(&self) -> u64 {
+        self.amount
+    }
+
+    /// The same window with a smaller amount, and without debt.
+    pub(crate) fn holding(&self, amount: u64) -> Self {
+        Self { amount, deepest: amount, ..self.clone() }
+    }
+
     pub(crate) fn window(&self) -> Span {
         Span::from_micros(self.block * self.slices as u64)
+    }
+
+    pub(crate) fn figures(&self) -> Figures {
+        Figures::SlidingWindow {
+            amount: self.amount,
+            slices: self.slices as u64,
+            block: Span::from_micros(self.block),
+            tick: Span::from_micros(self.tick),
+            deepest: self.deepest,
+        }
     }
 
     fn ticks(&self) -> u64 {

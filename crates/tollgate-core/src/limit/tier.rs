@@ -33,6 +33,11 @@ impl Limit {
 }
 
 impl Tiers<'_> {
+    /// The limit as it was.
+    pub(super) const fn from(&self) -> &Bucket {
+        &self.from
+    }
+
     /// Reads a state that was written under the old quota, and writes it under the new one.
     pub(crate) fn carry_over(&self, state: &mut State, now: Time) {
         self.to.take_over(&self.from, state, now);

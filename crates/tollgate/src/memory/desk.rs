@@ -119,7 +119,7 @@ impl<C: Clock> Memory<C> {
         let now = self.clock.now();
         let before = times;
         let ruling = decide_together(set, now, &mut times[..count], &mut decisions[..count])?;
-        let applied = Applied { ruling, now };
+        let applied = Applied::by_store(ruling, now);
         if times == before {
             let mut all = cells.iter().flatten().zip(words);
             return all.all(|(cell, word)| cell.word() == word).then_some(applied);
@@ -171,7 +171,7 @@ impl<C: Clock> Memory<C> {
             record.fresh_at = check.limit().fresh_at(&record.state);
             record.share = check.limit().share_used(&record.state, now);
             let filed = found.word.with_state(&record.state, self.epoch);
-            (Applied { ruling, now }, filed)
+            (Applied::by_store(ruling, now), filed)
         })?;
         if let Some(filed) = filed {
             self.records.free(record);
@@ -318,7 +318,7 @@ impl<'s, C: Clock> Swapping<'_, 's, C> {
             found.iter().map(|found| word(found).state(store.epoch)).collect();
         let now = store.clock.now();
         let ruling = decide(set, now, &names.places, &mut states, decisions);
-        let applied = Applied { ruling, now };
+        let applied = Applied::by_store(ruling, now);
         let mut after: SmallVec<[Word; 4]> = SmallVec::new();
         for (found, state) in found.iter().zip(&states) {
             match word(found).with_state(state, store.epoch) {
@@ -403,7 +403,7 @@ impl<'s, C: Clock> Locking<'_, 's, C> {
         }
         drop(loan);
         store.keep_within_bounds(now);
-        Attempt::Decided(Applied { ruling, now })
+        Attempt::Decided(Applied::by_store(ruling, now))
     }
 
     /// Locks all counters that are there, in order; `None` if one of them is on its way to

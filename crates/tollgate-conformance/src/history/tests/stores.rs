@@ -56,7 +56,7 @@ impl Mutexed {
 
     fn at(now: Time, cells: &mut Bare, set: &Set<'_>) -> (Applied, Vec<Option<Decision>>) {
         let (ruling, decisions) = cells.apply(now, set);
-        (Applied { ruling, now }, decisions)
+        (Applied::by_store(ruling, now), decisions)
     }
 
     /// Reads the counters in one step, and writes each in one of its own.
@@ -73,7 +73,7 @@ impl Mutexed {
             thread::yield_now();
             self.cells().write(name, state);
         }
-        (Applied { ruling, now }, decisions)
+        (Applied::by_store(ruling, now), decisions)
     }
 }
 

@@ -1,0 +1,116 @@
+//! One node's share of a limit, for the time in which nodes cannot ask what they share.
+
+use super::{Kind, Limit};
+use crate::algorithm::bucket::Bucket;
+use crate::algorithm::concurrency::Concurrency;
+use crate::algorithm::fixed_window::FixedWindow;
+use crate::algorithm::queue::Queue;
+use crate::algorithm::sliding_log::SlidingLog;
+
+impl Limit {
+    /// What one of `nodes` may hand out by itself so that all of them together hand out no more
+    /// than this limit would: the same rate and the same capacity, divided, and without debt.
+    ///
+    /// At least one unit, so that nobody is locked out: where there are more nodes than units, all
+    /// of them together may hand out a unit each. A bucket recovers in the time it always did, so
+    /// a state keeps its meaning: the same share of it is used. Failures that lead to a cooldown
+    /// are not divided: a block that is led to later would be worth less.
+    ///
+    /// ```
+    /// use tollgate_core::Limit;
+    ///
+    /// let limit = Limit::token_bucket("api", "100/min burst 20".parse()?)?;
+    /// let share = limit.share_of(4);
+    /// assert_eq!(share.capacity(), 5);
+    /// assert_eq!(share.recovery(), limit.recovery());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn share_of(&self, nodes: u32) -> Self {
+        let own = |all: u64| (all / u64::from(nodes.max(1))).max(1);
+        let bucket = |bucket: &Bucket| bucket.share_of(nodes.max(1));
+        let kind = match &self.kind {
+            Kind::TokenBucket(all) => Kind::TokenBucket(bucket(all)),
+            Kind::LeakyBucket(all) => Kind::LeakyBucket(bucket(all)),
+            Kind::Queue(Queue(all)) => Kind::Queue(Queue(bucket(all))),
+            Kind::FixedWindow(all) => {
+                let amount = own(all.amount);
+                Kind::FixedWindow(FixedWindow { amount, deepest: amount })
+            }
+            Kind::SlidingWindow(all) => Kind::SlidingWindow(all.holding(own(all.amount()))),
+            Kind::SlidingLog(all) => {
+                let amount = own(all.amount);
+                Kind::SlidingLog(SlidingLog { amount, deepest: amount, ..all.clone() })
+            }
+            Kind::Concurrency(all) => {
+                Kind::Concurrency(Concurrency { slots: own(all.slots), ..all.clone() })
+            }
+            Kind::Cooldown(cooldown) => Kind::Cooldown(*cooldown),
+        };
+        Self { kind, ..self.clone() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limit::{Cooldown, Slices};
+    use crate::time::Span;
+
+    fn limits() -> Vec<Limit> {
+        let quota = |text: &str| text.parse().unwrap();
+        let cooldown = Cooldown {
+            after: 5,
+            within: Span::from_secs(60),
+            block: Span::from_secs(10),
+            escalation: None,
+        };
+        vec![
+            Limit::token_bucket("a", quota("100/min burst 20")).unwrap(),
+            Limit::leaky_bucket("b", quota("7/3s burst 9")).unwrap(),
+            Limit::queue("c", quota("10/s burst 30")).unwrap(),
+            Limit::fixed_window("d", quota("1000/day")).unwrap(),
+            Limit::sliding_window("e", quota("100/min"), Slices::Weighted(6)).unwrap(),
+            Limit::sliding_log("f", quota("50/min")).unwrap(),
+            Limit::concurrency("g", 20, Span::from_secs(5)).unwrap(),
+            Limit::cooldown("h", cooldown).unwrap(),
+        ]
+    }
+
+    #[test]
+    fn all_shares_together_are_no_more_than_the_limit() {
+        for limit in limits() {
+            for nodes in 1..=7_u32 {
+                let share = limit.share_of(nodes);
+                let together = share.capacity() * u64::from(nodes);
+                let divided = limit.algorithm() != "cooldown";
+                assert!(!divided || together <= limit.capacity(), "{} of {nodes}", limit.name());
+                assert_eq!(share.name(), limit.name(), "filed under the same name");
+            }
+        }
+    }
+
+    #[test]
+    fn a_share_of_one_node_is_the_limit_without_debt() {
+        for limit in limits() {
+            assert_eq!(limit.share_of(1), limit.clone().without_debt(), "{}", limit.name());
+            assert_eq!(limit.share_of(0), limit.share_of(1));
+        }
+    }
+
+    #[test]
+    fn nobody_is_locked_out_however_many_nodes_there_are() {
+        for limit in limits() {
+            assert!(limit.share_of(u32::MAX).capacity() >= 1, "{}", limit.name());
+        }
+    }
+
+    #[test]
+    fn a_bucket_hands_out_its_part_of_the_rate() {
+        let limit = Limit::token_bucket("a", "100/min burst 20".parse().unwrap()).unwrap();
+        let share = Limit::token_bucket("a", "25/min burst 5".parse().unwrap()).unwrap();
+        let Kind::TokenBucket(bucket) = &limit.share_of(4).kind else { panic!("a bucket") };
+        let Kind::TokenBucket(expected) = &share.without_debt().kind else { panic!("a bucket") };
+        assert_eq!(bucket, expected);
+    }
+}
