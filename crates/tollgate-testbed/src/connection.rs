@@ -1,0 +1,76 @@
+//! A small connection to a server that waits for each answer; it needs no runtime.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use crate::value::{Unread, Value};
+
+/// How long an answer is waited for, unless [`Connection::patience`] says otherwise. A server that
+/// was paused by mistake is noticed, and a busy machine is not mistaken for one.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A plain connection that speaks RESP2.
+pub struct Connection {
+    stream: TcpStream,
+    unread: Vec<u8>,
+}
+
+impl Connection {
+    /// Connects to a server, or to a [`FaultProxy`](crate::FaultProxy).
+    pub fn to(address: SocketAddr) -> io::Result<Self> {
+        let stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        Ok(Self { stream, unread: Vec::new() })
+    }
+
+    /// From now on an answer is waited for this long at most.
+    pub fn patience(&mut self, patience: Duration) -> io::Result<()> {
+        self.stream.set_read_timeout(Some(patience))
+    }
+
+    /// Sends a command and waits for its answer.
+    pub fn command(&mut self, words: &[impl AsRef<[u8]>]) -> io::Result<Value> {
+        self.send(words)?;
+        self.receive()
+    }
+
+    /// Sends a command; its answer is left for [`receive`](Self::receive).
+    pub fn send(&mut self, words: &[impl AsRef<[u8]>]) -> io::Result<()> {
+        let mut request = format!("*{}\r\n", words.len()).into_bytes();
+        for word in words {
+            let word = word.as_ref();
+            request.extend(format!("${}\r\n", word.len()).bytes());
+            request.extend(word);
+            request.extend(b"\r\n");
+        }
+        self.stream.write_all(&request)
+    }
+
+    /// Waits for the next answer. One that was given up on is not forgotten: it comes first.
+    pub fn receive(&mut self) -> io::Result<Value> {
+        loop {
+            match Value::read(&self.unread) {
+                Ok((value, length)) => {
+                    self.unread.drain(..length);
+                    return Ok(value);
+                }
+                Err(Unread::Malformed) => {
+                    return Err(io::Error::new(
+                        io::ErrorKind::InvalidData,
+                        "what came from the server is not RESP",
+                    ));
+                }
+                Err(Unread::Incomplete) => {
+                    let mut piece = [0; 16 * 1024];
+                    match self.stream.read(&mut piece)? {
+                        0 => return Err(io::ErrorKind::UnexpectedEof.into()),
+                        length => self.unread.extend(piece.iter().take(length)),
+                    }
+                }
+            }
+        }
+    }
+}

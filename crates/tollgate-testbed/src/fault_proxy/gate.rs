@@ -1,0 +1,142 @@
+//! Where a proxy's connections come in, and where they are thrown out.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use super::counts::{Counters, count};
+use super::relay::Relay;
+use super::switches::{Mode, Switches};
+use crate::ports::stop_listening;
+use crate::share::share_of;
+
+/// What the proxy's owner wants. Each is answered when it is done, with how many it concerned.
+pub(super) enum Order {
+    Switch { mode: Option<Mode>, delay: Option<Duration>, done: Sender<usize> },
+    Kill { fraction: f64, done: Sender<usize> },
+}
+
+/// The listener, and all that came through it.
+pub(super) struct Gate {
+    address: SocketAddr,
+    upstream: SocketAddr,
+    listener: Option<TcpListener>,
+    switches: watch::Sender<Switches>,
+    connections: Vec<JoinHandle<()>>,
+    accepted: u64,
+    counters: Arc<Counters>,
+}
+
+impl Gate {
+    pub(super) async fn open(
+        address: SocketAddr,
+        upstream: SocketAddr,
+        counters: Arc<Counters>,
+    ) -> Self {
+        Self {
+            address,
+            upstream,
+            listener: Some(listen(address).await),
+            switches: watch::Sender::new(Switches::default()),
+            connections: Vec::new(),
+            accepted: 0,
+            counters,
+        }
+    }
+
+    /// Lets connections in and does as it is told, until nobody is left to tell.
+    pub(super) async fn follow(mut self, mut orders: UnboundedReceiver<Order>) {
+        loop {
+            tokio::select! {
+                order = orders.recv() => match order {
+                    Some(order) => self.carry_out(order).await,
+                    None => break,
+                },
+                client = accept(self.listener.as_ref()) => self.admit(client),
+            }
+        }
+        self.close();
+    }
+
+    /// Lets nobody in any more.
+    fn close(&mut self) {
+        if let Some(listener) = self.listener.take() {
+            stop_listening(listener);
+        }
+    }
+
+    fn admit(&mut self, client: TcpStream) {
+        count(&self.counters.connections, 1);
+        let relay = Relay {
+            number: self.accepted,
+            switches: self.switches.subscribe(),
+            counters: Arc::clone(&self.counters),
+        };
+        self.accepted += 1;
+        self.connections.retain(|connection| !connection.is_finished());
+        self.connections.push(tokio::spawn(relay.run(client, self.upstream)));
+    }
+
+    async fn carry_out(&mut self, order: Order) {
+        let (concerned, done) = match order {
+            Order::Switch { mode, delay, done } => (self.switch(mode, delay).await, done),
+            Order::Kill { fraction, done } => (self.kill(fraction).await, done),
+        };
+        // Who no longer waits for it has panicked, and has said why.
+        let _ = done.send(concerned);
+    }
+
+    async fn switch(&mut self, mode: Option<Mode>, delay: Option<Duration>) -> usize {
+        self.switches.send_modify(|switches| {
+            switches.mode = mode.unwrap_or(switches.mode);
+            switches.delay = delay.unwrap_or(switches.delay);
+        });
+        let refuses = self.switches.borrow().mode == Mode::Refuse;
+        if refuses {
+            self.close();
+            return self.kill(1.0).await;
+        }
+        if self.listener.is_none() {
+            self.listener = Some(listen(self.address).await);
+        }
+        0
+    }
+
+    async fn kill(&mut self, fraction: f64) -> usize {
+        self.connections.retain(|connection| !connection.is_finished());
+        let killed = share_of(self.connections.iter_mut().collect(), fraction);
+        let count = killed.len();
+        for connection in killed {
+            connection.abort();
+            // Its sockets are closed once it has ended.
+            let _ = connection.await;
+        }
+        self.connections.retain(|connection| !connection.is_finished());
+        count
+    }
+}
+
+async fn listen(address: SocketAddr) -> TcpListener {
+    TcpListener::bind(address)
+        .await
+        .unwrap_or_else(|error| panic!("could not listen on {address}: {error}"))
+}
+
+/// The next client; none ever, without a listener.
+async fn accept(listener: Option<&TcpListener>) -> TcpStream {
+    if let Some(listener) = listener {
+        // A client that gave up before it was accepted is none.
+        loop {
+            if let Ok((client, _)) = listener.accept().await {
+                return client;
+            }
+        }
+    }
+    std::future::pending().await
+}

@@ -1,0 +1,46 @@
+//! Ports that nobody listens on.
+
+use std::net::TcpListener;
+use std::os::fd::AsFd;
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use rustix::net::{Shutdown, shutdown};
+
+/// Below the ports that systems give to outgoing connections: whoever closes its listener here for a
+/// while finds its port free again.
+const FIRST: u16 = 10_240;
+const COUNT: u16 = 20_000;
+
+static ASKED: AtomicU16 = AtomicU16::new(0);
+
+/// A port of 127.0.0.1 that is free now, and that this process has not given to anybody else for long.
+pub fn free_port() -> u16 {
+    // Programs that run at the same time begin at different places.
+    let [low, high, ..] = std::process::id().wrapping_mul(7_919).to_le_bytes();
+    let begin = u16::from_le_bytes([low, high]) % COUNT;
+    (0..COUNT)
+        .map(|_| {
+            let asked = ASKED.fetch_add(1, Ordering::Relaxed) % COUNT;
+            FIRST + (begin + asked) % COUNT
+        })
+        .find(|port| TcpListener::bind(("127.0.0.1", *port)).map(stop_listening).is_ok())
+        .expect("looked for a free port of 127.0.0.1 and found all taken: end what listens there")
+}
+
+/// Ends a listener now. Closing it does not: a process that another thread is about to start has a
+/// copy of it for a moment, which would still take connections, and keep the port.
+#[allow(clippy::needless_pass_by_value, reason = "nobody is to go on with it")]
+pub(crate) fn stop_listening(listener: impl AsFd) {
+    let _ = shutdown(&listener, Shutdown::Both);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::free_port;
+
+    #[test]
+    fn is_not_given_twice() {
+        let first = free_port();
+        assert!((0..100).all(|_| free_port() != first));
+    }
+}

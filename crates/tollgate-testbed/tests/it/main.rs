@@ -1,0 +1,42 @@
+//! Each piece of the testbed, against real servers.
+
+// A test says what is wrong by panicking, its helpers too.
+#![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used)]
+
+mod clock;
+mod contents;
+mod faults;
+mod life;
+mod setup;
+mod tls;
+
+use std::io::ErrorKind;
+use std::time::Duration;
+
+use tollgate_testbed::{Connection, Value};
+
+/// Longer than anything takes, unless it is broken.
+const LONG: Duration = Duration::from_secs(20);
+
+/// Shorter than anybody wants to wait for what does not come.
+const SHORT: Duration = Duration::from_millis(150);
+
+fn text(text: &str) -> Value {
+    Value::Text(text.as_bytes().to_vec())
+}
+
+/// Asserts that no answer comes for a while, and goes on to be patient.
+#[track_caller]
+fn assert_hangs(connection: &mut Connection) {
+    connection.patience(SHORT).unwrap();
+    let kind = connection.receive().expect_err("no answer was to come").kind();
+    assert!(matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut), "{kind}");
+    connection.patience(LONG).unwrap();
+}
+
+/// Asserts that the other side has closed.
+#[track_caller]
+fn assert_closed(connection: &mut Connection) {
+    let kind = connection.receive().expect_err("the connection was to be closed").kind();
+    assert!(matches!(kind, ErrorKind::UnexpectedEof | ErrorKind::ConnectionReset), "{kind}");
+}
