@@ -1,0 +1,55 @@
+-- What every full script ends with: the sets are decided in turn, then everything is written.
+local ADMITTED, REFUSED, STALE = 1, 0, 2
+local cells = read_cells(ARGV[3])
+local reply, answers = { ARGV[1], now }, 2
+local args, at = ARGV[4], 1
+
+while at <= #args do
+  local independent, count, of_set
+  independent, count, of_set, at = read('<BBB', args, at)
+  answers = answers + 1
+  local ruling, own, checks = answers, {}, {}
+  for place = 1, of_set do
+    local cell = cells[string.byte(args, at)]
+    at, answers = at + 1, answers + 1
+    own[place], reply[answers] = cell, told(cell)
+  end
+  local stale = false
+  for index = 1, count do
+    checks[index], at = read_check(args, at, own)
+    stale = stale or is_stale(checks[index])
+  end
+  if stale then
+    reply[ruling] = STALE
+  else
+    rescale(checks)
+    local admitted
+    if independent == 1 then
+      admitted = decide_each(checks)
+    else
+      admitted = decide(checks, 1, count)
+    end
+    reply[ruling] = admitted and ADMITTED or REFUSED
+  end
+end
+
+for _, cell in ipairs(cells) do
+  if cell.changed then
+    write_cell(cell)
+  end
+end
+for _, page in pairs(pages) do
+  if page.touched then
+    save_page(page)
+  end
+end
+-- Other nodes forget what they have seen of counters that something was given back to.
+for _, cell in ipairs(cells) do
+  if cell.freed then
+    local key = cell.page_key
+    local opened, closed = find(key, '{', 1, true), find(key, '}', 1, true)
+    local subject = sub(key, opened + 1, closed - 1) .. cell.who
+    call('PUBLISH', sub(key, 1, opened - 1) .. 'freed', sub(key, closed + 2) .. ' ' .. subject)
+  end
+end
+return reply

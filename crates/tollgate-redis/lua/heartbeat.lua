@@ -1,0 +1,15 @@
+-- Says that a node is alive, and tells it the time, how many are, and whether it was known.
+--
+-- KEYS[1]  the nodes, by the time of their last beat
+-- ARGV[1]  the node
+-- ARGV[2]  how many milliseconds a node is believed alive after a beat
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local ttl = tonumber(ARGV[2])
+local known = redis.call('ZSCORE', KEYS[1], ARGV[1])
+redis.call('ZADD', KEYS[1], now, ARGV[1])
+-- Also those from the future: the clock has been set back.
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', '(' .. string.format('%.0f', now - ttl))
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '(' .. string.format('%.0f', now + ttl), '+inf')
+redis.call('PEXPIRE', KEYS[1], ttl)
+return { tonumber(time[1]) * 1000000 + tonumber(time[2]), redis.call('ZCARD', KEYS[1]), known and 1 or 0 }

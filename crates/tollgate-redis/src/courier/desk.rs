@@ -1,0 +1,221 @@
+//! What waits to be carried, and over which line.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use redis::aio::MultiplexedConnection;
+use smallvec::SmallVec;
+use tokio::sync::{Notify, oneshot};
+use tokio::time::Instant;
+use tollgate_core::Time;
+
+use super::{Outcome, Reply, is_to_be_asked_again};
+use crate::failure::{Class, Failure};
+use crate::twin::{Answer, Packed};
+
+/// Calls under way at a time. Two keep the server busy while answers travel; more would only make
+/// the calls smaller.
+const CALLS: usize = 2;
+/// The most checks in one call: the server does nothing else meanwhile.
+const CHECKS: usize = 64;
+/// The most that may wait. With more the last would wait in vain.
+const WAITING: usize = 4_096;
+
+/// Sets on their way, and who waits for them.
+#[derive(Debug)]
+pub(super) struct Letter {
+    sets: SmallVec<[Packed; 1]>,
+    answers: SmallVec<[Option<Answer>; 1]>,
+    sender: Option<oneshot::Sender<Outcome>>,
+    /// Until then somebody waits for it.
+    until: Instant,
+}
+
+impl Letter {
+    pub(super) fn new(
+        sets: SmallVec<[Packed; 1]>,
+        sender: Option<oneshot::Sender<Outcome>>,
+        until: Instant,
+    ) -> Self {
+        let answers = sets.iter().map(|_| None).collect();
+        Self { sets, answers, sender, until }
+    }
+
+    fn checks(&self) -> usize {
+        self.sets.iter().map(Packed::checks).sum()
+    }
+
+    /// The sets that have no answer yet.
+    pub(super) fn unanswered(&self) -> impl Iterator<Item = &Packed> {
+        let sets = self.sets.iter().zip(&self.answers);
+        sets.filter(|(_, answer)| answer.is_none()).map(|(set, _)| set)
+    }
+
+    /// Takes the answers of its sets; whether all are there now.
+    pub(super) fn take(&mut self, answers: &mut impl Iterator<Item = Answer>) -> bool {
+        let mut complete = true;
+        let open = self.sets.iter_mut().zip(&mut self.answers);
+        for (set, place) in open.filter(|(_, place)| place.is_none()) {
+            match answers.next() {
+                Some(answer) if !is_to_be_asked_again(&answer) => *place = Some(answer),
+                _ => {
+                    set.make_full();
+                    complete = false;
+                }
+            }
+        }
+        complete
+    }
+
+    pub(super) fn finish(self, sent: Time, received: Time) {
+        if let Some(sender) = self.sender {
+            let answers = self.answers.into_iter().flatten().collect();
+            // Whoever asked may have gone.
+            let _ = sender.send(Ok(Reply { answers, sent, received }));
+        }
+    }
+
+    pub(super) fn fail(self, failure: &Failure) {
+        if let Some(sender) = self.sender {
+            let _ = sender.send(Err(failure.clone()));
+        }
+    }
+}
+
+/// A connection, as long as it is believed in.
+#[derive(Debug, Clone)]
+pub(super) struct Line {
+    pub(super) connection: MultiplexedConnection,
+    pub(super) generation: u64,
+    /// Told when it is given up.
+    pub(super) broken: Arc<Notify>,
+}
+
+/// What waits, and for which line.
+#[derive(Debug)]
+pub(super) struct Desk {
+    line: Result<Line, Failure>,
+    waiting: VecDeque<Letter>,
+    /// Calls under way over this line.
+    calls: usize,
+    generation: u64,
+    tag: u64,
+}
+
+/// What comes after a delivery.
+pub(super) struct Next {
+    /// Whose time is over.
+    pub(super) late: Vec<Letter>,
+    pub(super) batch: Option<Vec<Letter>>,
+}
+
+impl Desk {
+    pub(super) fn new(why: Failure) -> Self {
+        Self { line: Err(why), waiting: VecDeque::new(), calls: 0, generation: 0, tag: 0 }
+    }
+
+    /// Takes a letter. A batch to be delivered now, if nobody else will come for it.
+    pub(super) fn post(
+        &mut self,
+        letter: Letter,
+    ) -> Result<Option<(Vec<Letter>, Line)>, Failure> {
+        let line = match &self.line {
+            Ok(line) => line.clone(),
+            Err(why) => return Err(Failure::new(Class::Down, why.why.clone())),
+        };
+        if self.waiting.len() >= WAITING {
+            return Err(Failure::new(Class::Overload, "too many were waiting for the store"));
+        }
+        self.waiting.push_back(letter);
+        if self.calls >= CALLS {
+            return Ok(None);
+        }
+        self.calls += 1;
+        Ok(Some((self.batch(), line)))
+    }
+
+    /// What fits into one call, of those who have waited longest.
+    fn batch(&mut self) -> Vec<Letter> {
+        let mut checks = 0;
+        let fits = self.waiting.iter().take_while(|letter| {
+            checks += letter.checks();
+            checks <= CHECKS
+        });
+        // A letter that is too large by itself has to go all the same.
+        let count = fits.count().max(1).min(self.waiting.len());
+        self.waiting.drain(..count).collect()
+    }
+
+    /// What whoever has come back is to deliver next.
+    pub(super) fn next(&mut self, generation: u64) -> Next {
+        let mut next = Next { late: Vec::new(), batch: None };
+        if self.line.as_ref().map(|line| line.generation).ok() != Some(generation) {
+            return next;
+        }
+        let now = Instant::now();
+        while self.waiting.front().is_some_and(|letter| letter.until <= now) {
+            next.late.extend(self.waiting.pop_front());
+        }
+        if self.waiting.is_empty() {
+            self.calls -= 1;
+        } else {
+            next.batch = Some(self.batch());
+        }
+        next
+    }
+
+    /// Puts letters back that have to be asked again.
+    pub(super) fn put_first(&mut self, letters: Vec<Letter>, generation: u64) {
+        match &self.line {
+            Ok(line) if line.generation == generation => {
+                for letter in letters.into_iter().rev() {
+                    self.waiting.push_front(letter);
+                }
+            }
+            _ => {
+                for letter in letters {
+                    letter.fail(&Failure::new(Class::Down, "it was given up meanwhile"));
+                }
+            }
+        }
+    }
+
+    pub(super) fn open(&mut self, connection: MultiplexedConnection) {
+        self.generation += 1;
+        self.calls = 0;
+        self.line =
+            Ok(Line { connection, generation: self.generation, broken: Arc::new(Notify::new()) });
+    }
+
+    /// Closes the line of this generation; who was waiting for it, if it was open.
+    pub(super) fn close(&mut self, generation: u64, why: &Failure) -> Option<VecDeque<Letter>> {
+        match &self.line {
+            Ok(line) if line.generation == generation => {
+                line.broken.notify_waiters();
+                self.line = Err(why.clone());
+                Some(std::mem::take(&mut self.waiting))
+            }
+            _ => None,
+        }
+    }
+
+    /// Another reason why the line is closed, if it is.
+    pub(super) fn stay_down(&mut self, why: &Failure) {
+        if let Err(known) = &mut self.line {
+            *known = why.clone();
+        }
+    }
+
+    pub(super) fn line(&self) -> Option<Line> {
+        self.line.as_ref().ok().cloned()
+    }
+
+    pub(super) fn why_down(&self) -> Option<&Failure> {
+        self.line.as_ref().err()
+    }
+
+    pub(super) fn next_tag(&mut self) -> u64 {
+        self.tag += 1;
+        self.tag
+    }
+}

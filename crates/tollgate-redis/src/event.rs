@@ -1,0 +1,109 @@
+//! What becomes of the store, and how it is doing.
+
+use std::fmt;
+use std::time::Duration;
+
+/// What has become of the store; told once for each change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Event {
+    /// The server answers: decisions are shared.
+    Reached(ServerInfo),
+    /// It does not: checks go by what they say of an outage.
+    Degraded {
+        /// What was found.
+        why: String,
+    },
+    /// The server has forgotten what it knew: every caller may have a second burst.
+    StateLost,
+    /// The server answers and does not let us in, or not do what we need: only a person can help.
+    Refused {
+        /// What was found.
+        why: String,
+    },
+}
+
+impl fmt::Display for Event {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Reached(server) => write!(f, "the store answers: {server}"),
+            Self::Degraded { why } => write!(
+                f,
+                "the store does not answer: {why}; rules go by their on_store_error until it does"
+            ),
+            Self::StateLost => f.write_str(
+                "the store has lost its counters: every caller may have one burst more; look for \
+                 FLUSHALL, a restart without persistence, or an eviction policy that takes any key",
+            ),
+            Self::Refused { why } => write!(
+                f,
+                "the store does not let us do what we need: {why}; check user, password and ACL; \
+                 rules go by their on_store_error until then"
+            ),
+        }
+    }
+}
+
+/// Which server it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerInfo {
+    /// `Redis` or `Valkey`.
+    pub kind: &'static str,
+    /// Its version; empty where we may not ask.
+    pub version: String,
+    /// Names this run of the server; another one may have forgotten everything.
+    pub(crate) run: String,
+}
+
+impl ServerInfo {
+    /// Reads what `INFO server` says.
+    pub(crate) fn read(info: &str) -> Self {
+        let find = |name: &str| {
+            let mut lines = info.lines().filter_map(|line| line.split_once(':'));
+            lines.find(|(field, _)| *field == name).map(|(_, value)| value.trim().to_owned())
+        };
+        let run = find("run_id").unwrap_or_default();
+        // Valkey goes on telling the version of Redis that it is compatible with.
+        match find("valkey_version") {
+            Some(version) => Self { kind: "Valkey", version, run },
+            None => Self { kind: "Redis", version: find("redis_version").unwrap_or_default(), run },
+        }
+    }
+}
+
+impl fmt::Display for ServerInfo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.kind, if self.version.is_empty() { "of unknown version" } else { &self.version })
+    }
+}
+
+/// How the store is doing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Health {
+    /// Whether decisions are shared.
+    pub up: bool,
+    /// For how long that has been so.
+    pub since: Duration,
+    /// If not, what was found.
+    pub why: Option<String>,
+    /// The server that was reached last.
+    pub server: Option<ServerInfo>,
+    /// How far its clock is ahead of this machine's, in microseconds.
+    pub clock_offset_micros: Option<i64>,
+    /// How many nodes share the limits, as far as is known.
+    pub nodes: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_are_told_apart() {
+        let redis = ServerInfo::read("# Server\r\nredis_version:7.0.15\r\nrun_id:abc\r\n");
+        assert_eq!((redis.kind, &*redis.version, &*redis.run), ("Redis", "7.0.15", "abc"));
+        let valkey = ServerInfo::read("redis_version:7.2.4\r\nvalkey_version:9.1.2\r\n");
+        assert_eq!(valkey.to_string(), "Valkey 9.1.2");
+        assert_eq!(ServerInfo::read("").to_string(), "Redis of unknown version");
+    }
+}

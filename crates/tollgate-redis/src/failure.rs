@@ -1,0 +1,137 @@
+//! Why the server gave no answer, and what that means for what was asked.
+
+use std::fmt;
+
+use redis::{ErrorKind, RedisError, ServerErrorKind};
+
+use crate::counts::{Counter, Counters};
+
+/// Why the server gave no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    pub(crate) class: Class,
+    pub(crate) why: String,
+}
+
+/// What a failure is, which is what is done about it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Class {
+    /// No answer in time. What was asked may have been done.
+    Timeout,
+    /// The connection is gone, or was never there. What was asked may have been done.
+    Connection,
+    /// The store had been given up before; nothing was sent.
+    Down,
+    /// Too many are waiting; nothing was sent.
+    Overload,
+    /// LOADING: it reads its data. Nothing was done.
+    Loading,
+    /// BUSY: it runs somebody's endless script. Nothing was done.
+    Busy,
+    /// OOM: no memory for another counter.
+    OutOfMemory,
+    /// READONLY: a replica, or a primary that lacks replicas. Nothing was done.
+    ReadOnly,
+    /// NOAUTH, WRONGPASS, NOPERM: only a person can help.
+    Refused,
+    /// NOSCRIPT: it has to be told the script. Nothing was done.
+    NoScript,
+    /// A reply that belongs to another call, or that cannot be read.
+    Strange,
+    /// Anything else.
+    Other,
+}
+
+impl Class {
+    /// Whether the store is to be given up until it is well again: asking on would only make
+    /// everybody wait.
+    pub(crate) const fn gives_up(self) -> bool {
+        match self {
+            Self::Timeout
+            | Self::Connection
+            | Self::Loading
+            | Self::Busy
+            | Self::ReadOnly
+            | Self::Refused
+            | Self::Strange => true,
+            Self::Down | Self::Overload | Self::OutOfMemory | Self::NoScript | Self::Other => false,
+        }
+    }
+
+    /// Whether the connection is of no use any more, even if the server is.
+    pub(crate) const fn hangs_up(self) -> bool {
+        matches!(self, Self::Connection | Self::ReadOnly | Self::Strange | Self::Refused)
+    }
+
+    pub(crate) fn counter(self, counters: &Counters) -> Option<&Counter> {
+        Some(match self {
+            Self::Timeout => &counters.timeouts,
+            Self::Connection => &counters.connection_failures,
+            Self::Overload => &counters.overloads,
+            Self::Loading => &counters.loading,
+            Self::Busy => &counters.busy,
+            Self::OutOfMemory => &counters.out_of_memory,
+            Self::ReadOnly => &counters.read_only,
+            Self::Refused => &counters.refused,
+            Self::NoScript => &counters.no_script,
+            Self::Strange => &counters.strange_replies,
+            Self::Other => &counters.other_failures,
+            // Counted when it was given up.
+            Self::Down => return None,
+        })
+    }
+}
+
+impl Failure {
+    pub(crate) fn new(class: Class, why: impl Into<String>) -> Self {
+        Self { class, why: why.into() }
+    }
+}
+
+impl From<RedisError> for Failure {
+    fn from(error: RedisError) -> Self {
+        let class = match error.kind() {
+            ErrorKind::Server(ServerErrorKind::BusyLoading | ServerErrorKind::MasterDown) => {
+                Class::Loading
+            }
+            ErrorKind::Server(ServerErrorKind::NoScript) => Class::NoScript,
+            ErrorKind::Server(ServerErrorKind::ReadOnly) => Class::ReadOnly,
+            ErrorKind::Server(ServerErrorKind::NoPerm) | ErrorKind::AuthenticationFailed => {
+                Class::Refused
+            }
+            _ => match error.code() {
+                Some("BUSY") => Class::Busy,
+                Some("OOM") => Class::OutOfMemory,
+                Some("NOAUTH" | "WRONGPASS" | "NOPERM") => Class::Refused,
+                Some("READONLY" | "NOREPLICAS") => Class::ReadOnly,
+                Some("LOADING" | "MASTERDOWN") => Class::Loading,
+                Some("NOSCRIPT") => Class::NoScript,
+                // What a script may not do is no NOPERM, but an error of that script.
+                _ if error.detail().is_some_and(is_refused_in_script) => Class::Refused,
+                _ if error.is_timeout() => Class::Timeout,
+                _ if error.is_io_error() || error.is_connection_dropped() => Class::Connection,
+                _ if error.is_unrecoverable_error() => Class::Connection,
+                _ => Class::Other,
+            },
+        };
+        let why = match class {
+            Class::Connection if error.is_connection_refusal() => "connection refused".to_owned(),
+            Class::Connection if error.is_connection_dropped() => {
+                "the connection was closed".to_owned()
+            }
+            _ => error.to_string(),
+        };
+        Self { class, why }
+    }
+}
+
+/// Whether this is what a server says when a script does what its user may not.
+fn is_refused_in_script(detail: &str) -> bool {
+    detail.contains("executing the script can't") || detail.contains("ACL failure in script")
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.why)
+    }
+}

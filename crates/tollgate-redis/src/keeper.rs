@@ -1,0 +1,283 @@
+//! Looks after the connection: reaches the server, notices when it is gone, and reaches it again.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use redis::aio::MultiplexedConnection;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep, sleep_until};
+
+use crate::clock::StoreClock;
+use crate::connection::{Connector, Listener};
+use crate::counts::Counters;
+use crate::courier::Courier;
+use crate::event::{Event, Health, ServerInfo};
+use crate::failure::{Class, Failure};
+use crate::heartbeat::{Beat, Heartbeat};
+use crate::options::OnEvent;
+use crate::seen::Seen;
+use crate::twin::Naming;
+
+/// Between two beats.
+const BEAT: Duration = Duration::from_millis(500);
+/// Between two attempts to connect, at least; up to half as much is added, so that a hundred nodes
+/// do not come all at once.
+const PAUSE: Duration = Duration::from_millis(500);
+/// Beats of which the one with the most nodes counts: one that was held up is still there.
+const BEATS: usize = 10;
+/// The server forgets a node that has not been heard for so long. Who comes back sooner and is not
+/// known knows that more has been forgotten.
+const REMEMBERED: Duration = Duration::from_millis(1_500);
+
+/// Looks after the connection.
+pub(crate) struct Keeper {
+    pub(crate) connector: Connector,
+    pub(crate) heartbeat: Heartbeat,
+    pub(crate) courier: Arc<Courier>,
+    pub(crate) seen: Arc<Seen>,
+    pub(crate) naming: Arc<Naming>,
+    pub(crate) clock: StoreClock,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) on_event: Option<OnEvent>,
+    pub(crate) condition: Arc<Condition>,
+}
+
+/// How the store is doing, for whoever asks.
+#[derive(Debug)]
+pub(crate) struct Condition {
+    known: Mutex<Known>,
+    nodes: AtomicU32,
+    up: watch::Sender<bool>,
+}
+
+#[derive(Debug)]
+struct Known {
+    since: Instant,
+    why: Option<String>,
+    /// Whether it has been told that only a person can help.
+    refused: bool,
+    server: Option<ServerInfo>,
+}
+
+impl Condition {
+    pub(crate) fn new(nodes: u32) -> Self {
+        let why = Some(String::from("it has not been reached yet"));
+        let known = Known { since: Instant::now(), why, refused: false, server: None };
+        Self { known: Mutex::new(known), nodes: AtomicU32::new(nodes), up: watch::Sender::new(false) }
+    }
+
+    pub(crate) fn nodes(&self) -> u32 {
+        self.nodes.load(Ordering::Relaxed)
+    }
+
+    /// Waits until the store has been reached.
+    pub(crate) async fn reached(&self) {
+        // Whoever sends lives as long as this does.
+        let _ = self.up.subscribe().wait_for(|up| *up).await;
+    }
+
+    pub(crate) fn health(&self, clock: &StoreClock) -> Health {
+        let known = self.known();
+        let Known { since, why, server, .. } = &*known;
+        Health {
+            up: why.is_none(),
+            since: since.elapsed(),
+            why: why.clone(),
+            server: server.clone(),
+            clock_offset_micros: server.as_ref().map(|_| clock.ahead()),
+            nodes: self.nodes(),
+        }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What the connection hears: what others give back, and its own end.
+struct Ear {
+    seen: Arc<Seen>,
+    courier: Arc<Courier>,
+    naming: Arc<Naming>,
+    clock: StoreClock,
+}
+
+impl Listener for Ear {
+    fn hear(&self, message: Option<&[u8]>) {
+        match message {
+            None => self.courier.trouble.notify_one(),
+            Some(message) => {
+                if let Some(counter) = self.naming.counter_freed(message) {
+                    self.seen.forget(counter, self.clock.machine());
+                }
+            }
+        }
+    }
+}
+
+/// What the keeper remembers between two connections.
+struct Memory {
+    beats: [u32; BEATS],
+    next: usize,
+    last_beat: Option<Instant>,
+    last_run: Option<String>,
+    attempt: Instant,
+}
+
+impl Keeper {
+    /// Until the store is dropped.
+    pub(crate) async fn keep(self) {
+        let mut memory = Memory {
+            beats: [0; BEATS],
+            next: 0,
+            last_beat: None,
+            last_run: None,
+            attempt: Instant::now(),
+        };
+        loop {
+            sleep_until(memory.attempt).await;
+            memory.attempt = Instant::now() + PAUSE + jitter();
+            self.counters.connections.one();
+            let failure = match self.connect(&mut memory).await {
+                Ok(connection) => self.watch(connection, &mut memory).await,
+                Err(failure) => {
+                    if let Some(counter) = failure.class.counter(&self.counters) {
+                        counter.one();
+                    }
+                    failure
+                }
+            };
+            self.seen.stop_hearing();
+            self.courier.give_up(&failure);
+            self.degraded(&failure);
+        }
+    }
+
+    async fn connect(&self, memory: &mut Memory) -> Result<MultiplexedConnection, Failure> {
+        let ear = Ear {
+            seen: Arc::clone(&self.seen),
+            courier: Arc::clone(&self.courier),
+            naming: Arc::clone(&self.naming),
+            clock: self.clock.clone(),
+        };
+        let (mut connection, server) = self.connector.connect(Arc::new(ear)).await?;
+        self.seen.begin_hearing();
+        let beat = self.heartbeat.beat(&mut connection).await?;
+        let restarted = memory.last_run.as_ref().is_some_and(|run| *run != server.run);
+        self.note(beat, restarted, memory);
+        memory.last_run = Some(server.run.clone());
+        self.reached(&connection, Some(server));
+        Ok(connection)
+    }
+
+    /// Watches a connection until it is of no use any more; why it is not.
+    async fn watch(&self, mut connection: MultiplexedConnection, memory: &mut Memory) -> Failure {
+        loop {
+            tokio::select! {
+                () = self.courier.trouble.notified() => {}
+                () = sleep(BEAT) => {}
+            }
+            let given_up = self.courier.why_down();
+            if let Some(failure) = &given_up {
+                self.seen.stop_hearing();
+                self.degraded(failure);
+                if failure.class.hangs_up() {
+                    return failure.clone();
+                }
+            }
+            match self.heartbeat.beat(&mut connection).await {
+                Ok(beat) => {
+                    self.note(beat, false, memory);
+                    if given_up.is_some() {
+                        self.seen.begin_hearing();
+                        self.reached(&connection, None);
+                    }
+                }
+                Err(failure) => {
+                    self.seen.stop_hearing();
+                    self.courier.give_up(&failure);
+                    self.degraded(&failure);
+                    if failure.class == Class::Timeout || failure.class.hangs_up() {
+                        return failure;
+                    }
+                    // It is there and says what is wrong with it: another connection would not help.
+                    sleep(PAUSE + jitter()).await;
+                }
+            }
+        }
+    }
+
+    /// Takes down what a beat said.
+    fn note(&self, beat: Beat, restarted: bool, memory: &mut Memory) {
+        self.clock.hear(beat.now, self.clock.machine());
+        if let Some(place) = memory.beats.get_mut(memory.next % BEATS) {
+            *place = beat.nodes;
+        }
+        memory.next = memory.next.wrapping_add(1);
+        let most = memory.beats.iter().copied().max().unwrap_or(1);
+        self.condition.nodes.store(most, Ordering::Relaxed);
+        let recent = memory.last_beat.is_some_and(|last| last.elapsed() < REMEMBERED);
+        if !beat.known && (recent || restarted) {
+            self.counters.state_lost.one();
+            self.tell(&Event::StateLost);
+        }
+        memory.last_beat = Some(Instant::now());
+    }
+
+    fn reached(&self, connection: &MultiplexedConnection, server: Option<ServerInfo>) {
+        self.courier.open(connection.clone());
+        let server = {
+            let mut known = self.condition.known();
+            known.why = None;
+            known.refused = false;
+            known.since = Instant::now();
+            known.server = server.or_else(|| known.server.take());
+            known.server.clone()
+        };
+        self.condition.up.send_replace(true);
+        if let Some(server) = server {
+            self.tell(&Event::Reached(server));
+        }
+    }
+
+    /// Tells that the store is not there, once; and once more if only a person can help, because
+    /// who is shut out often first sees nothing but a connection that is closed.
+    fn degraded(&self, failure: &Failure) {
+        let told = {
+            let mut known = self.condition.known();
+            let refused = failure.class == Class::Refused;
+            let unheard = known.server.is_none() && known.why.as_ref() != Some(&failure.why);
+            let first = known.why.is_none() || unheard || refused && !known.refused;
+            known.refused |= refused;
+            if known.why.is_none() {
+                known.since = Instant::now();
+            }
+            if first || failure.class != Class::Down {
+                known.why = Some(failure.why.clone());
+            }
+            first
+        };
+        self.condition.up.send_replace(false);
+        if told {
+            let why = failure.why.clone();
+            self.tell(&match failure.class {
+                Class::Refused => Event::Refused { why },
+                _ => Event::Degraded { why },
+            });
+        }
+    }
+
+    fn tell(&self, event: &Event) {
+        if let Some(on_event) = &self.on_event {
+            on_event(event);
+        }
+    }
+}
+
+/// Up to half a pause, at random.
+fn jitter() -> Duration {
+    let random = RandomState::new().hash_one("jitter");
+    Duration::from_millis(random % (u64::try_from(PAUSE.as_millis()).unwrap_or(1) / 2))
+}

@@ -1,0 +1,141 @@
+//! What this node admitted by itself, and the store has still to be told.
+//!
+//! Told once: each debt rides in front of the next check of its counter, under an id that the store
+//! remembers, and rides again under that id if nobody knows whether it arrived.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tollgate::fresh_id;
+use tollgate_core::{Id, Receipt, Time};
+
+use crate::twin::Counter;
+
+/// The most counters that are remembered: an outage must not take memory without end.
+const MOST: usize = 1 << 16;
+
+/// What the store has still to be told.
+#[derive(Debug, Default)]
+pub(crate) struct Owed {
+    debts: Mutex<HashMap<Counter, Debt>>,
+    /// How many there are, to be asked without the lock: usually none.
+    count: AtomicUsize,
+}
+
+#[derive(Debug)]
+struct Debt {
+    /// Units that have not been on their way yet.
+    units: u64,
+    /// Units that may have arrived.
+    riding: Option<Riding>,
+    /// When they have all come back.
+    until: Time,
+}
+
+/// Units on their way to the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Riding {
+    pub(crate) receipt: Receipt,
+    pub(crate) units: u64,
+}
+
+impl Owed {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.count.load(Ordering::Acquire) == 0
+    }
+
+    pub(crate) fn owes(&self, counter: Counter) -> bool {
+        !self.is_empty() && self.debts().contains_key(&counter)
+    }
+
+    /// The node has admitted units by itself, which come back by `until`.
+    pub(crate) fn add(&self, counter: Counter, units: u64, until: Time, now: Time) {
+        let mut debts = self.debts();
+        if debts.len() >= MOST && !debts.contains_key(&counter) {
+            debts.retain(|_, debt| debt.until > now);
+            if debts.len() >= MOST {
+                return;
+            }
+        }
+        let debt = debts.entry(counter).or_insert(Debt { units: 0, riding: None, until });
+        debt.units = debt.units.saturating_add(units);
+        debt.until = debt.until.max(until);
+        self.count.store(debts.len(), Ordering::Release);
+    }
+
+    /// What is to ride in front of the next check of this counter: at most so many units, as no
+    /// more can matter.
+    pub(crate) fn ride(&self, counter: Counter, most: u64, now: Time) -> Option<Riding> {
+        let mut debts = self.debts();
+        let debt = debts.get_mut(&counter)?;
+        if debt.riding.is_none() {
+            let units = debt.units.min(most);
+            if units == 0 || debt.until <= now {
+                debts.remove(&counter);
+                self.count.store(debts.len(), Ordering::Release);
+                return None;
+            }
+            debt.units = 0;
+            debt.riding = Some(Riding { receipt: Receipt::for_nothing(fresh_id(), now), units });
+        }
+        debt.riding
+    }
+
+    /// The store has been told.
+    pub(crate) fn arrived(&self, counter: Counter, id: Id) {
+        let mut debts = self.debts();
+        let Some(debt) = debts.get_mut(&counter) else { return };
+        if debt.riding.is_some_and(|riding| riding.receipt.id() == id) {
+            debt.riding = None;
+            if debt.units == 0 {
+                debts.remove(&counter);
+                self.count.store(debts.len(), Ordering::Release);
+            }
+        }
+    }
+
+    fn debts(&self) -> MutexGuard<'_, HashMap<Counter, Debt>> {
+        self.debts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COUNTER: Counter = Counter::from_bits(7);
+
+    fn at(micros: u64) -> Time {
+        Time::from_micros(micros)
+    }
+
+    #[test]
+    fn what_may_have_arrived_rides_again_under_its_id_and_the_rest_after_it() {
+        let owed = Owed::default();
+        assert!(owed.is_empty());
+        owed.add(COUNTER, 3, at(100), at(0));
+        let first = owed.ride(COUNTER, 10, at(1)).unwrap();
+        assert_eq!(first.units, 3);
+        owed.add(COUNTER, 2, at(200), at(2));
+        assert_eq!(owed.ride(COUNTER, 10, at(3)), Some(first), "nobody said that it arrived");
+        owed.arrived(COUNTER, fresh_id());
+        assert_eq!(owed.ride(COUNTER, 10, at(3)), Some(first), "another one did");
+        owed.arrived(COUNTER, first.receipt.id());
+        let second = owed.ride(COUNTER, 10, at(4)).unwrap();
+        assert_eq!(second.units, 2);
+        assert_ne!(second.receipt.id(), first.receipt.id());
+        owed.arrived(COUNTER, second.receipt.id());
+        assert!(owed.is_empty() && owed.ride(COUNTER, 10, at(5)).is_none());
+    }
+
+    #[test]
+    fn what_has_come_back_is_not_owed() {
+        let owed = Owed::default();
+        owed.add(COUNTER, 3, at(100), at(0));
+        assert_eq!(owed.ride(COUNTER, 10, at(100)), None, "its time is over");
+        assert!(owed.is_empty());
+        owed.add(COUNTER, 3, at(100), at(0));
+        assert_eq!(owed.ride(COUNTER, 1, at(50)).unwrap().units, 1, "of most it is");
+    }
+}

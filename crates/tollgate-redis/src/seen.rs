@@ -1,0 +1,202 @@
+//! What was last seen of counters in the store.
+//!
+//! A counter is only ever used up more by those who ask, so what was seen of it is never worse than
+//! how it stands: if it refuses now, the store would refuse too, and need not be asked. Only what is
+//! given back makes a counter better, and whoever does that says so to everybody: then it is
+//! forgotten. And where the store is not there, what was seen last is what to begin with.
+
+use std::hash::{BuildHasher, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use tollgate_core::{State, Time};
+
+use crate::twin::Counter;
+
+/// Places for counters, each for one of many: what is asked most is seen most. About 7 MB.
+const PLACES: usize = 1 << 16;
+/// Nobody tells us what is given back.
+const DEAF: u64 = 0;
+
+/// What was last seen of counters in the store.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    places: Box<[Mutex<Place>]>,
+    hasher: RandomState,
+    /// Counts how often we began to hear what is given back; [`DEAF`] while we do not.
+    hearing: AtomicU64,
+    begun: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+struct Place {
+    sight: Option<Sight>,
+    /// When a counter of this place was last forgotten: what had been asked before is not true.
+    forgotten: Time,
+}
+
+/// One counter, and when it was seen.
+#[derive(Debug, Clone)]
+pub(crate) struct Sight {
+    counter: Counter,
+    pub(crate) state: State,
+    /// The store's time then.
+    now: Time,
+    /// Between these two, by this machine.
+    sent: Time,
+    received: Time,
+    hearing: u64,
+}
+
+/// When an answer was made: at a time of the store, somewhere between two of this machine.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct When {
+    pub(crate) now: Time,
+    pub(crate) sent: Time,
+    pub(crate) received: Time,
+}
+
+impl Sight {
+    /// The latest that it can be in the store: what is refused then is refused.
+    pub(crate) fn at_latest(&self, machine: Time) -> Time {
+        self.now + machine.since(self.sent)
+    }
+
+    /// The earliest that it can be in the store: who waits from then on has waited long enough.
+    pub(crate) fn at_earliest(&self, machine: Time) -> Time {
+        self.now + machine.since(self.received)
+    }
+}
+
+impl Seen {
+    pub(crate) fn new() -> Self {
+        let places = (0..PLACES).map(|_| Mutex::default()).collect();
+        let (hearing, begun) = (AtomicU64::new(DEAF), AtomicU64::new(DEAF));
+        Self { places, hasher: RandomState::new(), hearing, begun }
+    }
+
+    /// From now on we are told what is given back. What was seen before may have been, unheard.
+    pub(crate) fn begin_hearing(&self) {
+        let begun = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
+        self.hearing.store(begun, Ordering::SeqCst);
+    }
+
+    /// We are not told any more.
+    pub(crate) fn stop_hearing(&self) {
+        self.hearing.store(DEAF, Ordering::SeqCst);
+    }
+
+    /// What the counter may be refused by, without asking.
+    pub(crate) fn trusted(&self, counter: Counter) -> Option<Sight> {
+        let hearing = self.hearing.load(Ordering::SeqCst);
+        let place = self.place(counter);
+        let sight = place.sight.as_ref()?;
+        (sight.counter == counter && sight.hearing == hearing && hearing != DEAF)
+            .then(|| sight.clone())
+    }
+
+    /// Takes out what was seen, however long ago.
+    pub(crate) fn take(&self, counter: Counter) -> Option<State> {
+        let mut place = self.place(counter);
+        let sight = place.sight.take_if(|sight| sight.counter == counter)?;
+        Some(sight.state)
+    }
+
+    /// The store answered with this state.
+    pub(crate) fn put(&self, counter: Counter, state: &State, when: When) {
+        let hearing = self.hearing.load(Ordering::SeqCst);
+        let mut place = self.place(counter);
+        let newer = |sight: &Sight| sight.counter == counter && sight.now > when.now;
+        if when.sent < place.forgotten || place.sight.as_ref().is_some_and(newer) {
+            return;
+        }
+        let When { now, sent, received } = when;
+        let state = state.clone();
+        place.sight = Some(Sight { counter, state, now, sent, received, hearing });
+    }
+
+    /// Something was given back.
+    pub(crate) fn forget(&self, counter: Counter, machine: Time) {
+        let mut place = self.place(counter);
+        place.sight.take_if(|sight| sight.counter == counter);
+        place.forgotten = place.forgotten.max(machine);
+    }
+
+    fn place(&self, counter: Counter) -> MutexGuard<'_, Place> {
+        let hash = self.hasher.hash_one(counter);
+        let index = usize::try_from(hash % PLACES as u64).unwrap_or(0);
+        self.places[index].lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const COUNTER: Counter = Counter::from_bits(7);
+
+    fn at(micros: u64) -> Time {
+        Time::from_micros(micros)
+    }
+
+    fn state(full_at: u64) -> State {
+        State::whole_bucket(at(full_at))
+    }
+
+    fn when(now: u64, sent: u64) -> When {
+        When { now: at(now), sent: at(sent), received: at(sent + 10) }
+    }
+
+    fn trusted(seen: &Seen) -> Option<State> {
+        seen.trusted(COUNTER).map(|sight| sight.state)
+    }
+
+    #[test]
+    fn what_was_seen_counts_as_long_as_we_hear_what_is_given_back() {
+        let seen = Seen::new();
+        seen.put(COUNTER, &state(500), when(100, 1_000));
+        assert_eq!(trusted(&seen), None, "nobody would tell us");
+        seen.begin_hearing();
+        assert_eq!(trusted(&seen), None, "something may have been given back before");
+        seen.put(COUNTER, &state(500), when(100, 1_000));
+        assert_eq!(trusted(&seen), Some(state(500)));
+        seen.stop_hearing();
+        assert_eq!(trusted(&seen), None);
+        assert_eq!(seen.take(COUNTER), Some(state(500)), "it is still what to begin with");
+        assert_eq!(seen.take(COUNTER), None, "once");
+    }
+
+    #[test]
+    fn an_answer_that_was_asked_for_before_something_was_given_back_comes_too_late() {
+        let seen = Seen::new();
+        seen.begin_hearing();
+        seen.forget(COUNTER, at(1_005));
+        seen.put(COUNTER, &state(500), when(100, 1_000));
+        assert_eq!(trusted(&seen), None, "it was sent before");
+        seen.put(COUNTER, &state(400), when(110, 1_005));
+        assert_eq!(trusted(&seen), Some(state(400)));
+        seen.forget(COUNTER, at(1_020));
+        assert_eq!(trusted(&seen), None);
+    }
+
+    #[test]
+    fn an_older_answer_does_not_replace_a_newer_one() {
+        let seen = Seen::new();
+        seen.begin_hearing();
+        seen.put(COUNTER, &state(600), when(200, 1_000));
+        seen.put(COUNTER, &state(500), when(199, 1_000));
+        assert_eq!(trusted(&seen), Some(state(600)));
+        seen.put(COUNTER, &state(700), when(200, 1_000));
+        assert_eq!(trusted(&seen), Some(state(700)), "of one moment the last");
+    }
+
+    #[test]
+    fn the_time_in_the_store_is_known_to_lie_between_two() {
+        let seen = Seen::new();
+        seen.begin_hearing();
+        seen.put(COUNTER, &state(500), when(100, 1_000));
+        let sight = seen.trusted(COUNTER).unwrap();
+        assert_eq!(sight.at_latest(at(1_050)), at(150), "if it was decided when it was sent");
+        assert_eq!(sight.at_earliest(at(1_050)), at(140), "if it was decided when it came back");
+    }
+}

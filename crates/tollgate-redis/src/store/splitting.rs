@@ -1,0 +1,140 @@
+//! Sets that are partly this node's own: its memory and the server decide together.
+//!
+//! The node's part is charged first, because taking it back costs nothing; then the server is
+//! asked, and if that refuses, the node's part is given back. So nothing ever has to be given back
+//! over the network.
+
+use smallvec::SmallVec;
+use tollgate::{Applied, CheckError, Store, fresh_id};
+use tollgate_core::{Ask, Check, Cost, Decision, Ruling, Scope, Set};
+
+use super::Redis;
+
+/// Whose counts a set is about.
+pub(super) enum Split {
+    /// All are shared.
+    Cluster,
+    /// All are this node's.
+    Node,
+    /// Some are this node's.
+    Both(Parts),
+}
+
+/// Indexes of checks, in their order.
+pub(super) struct Parts {
+    node: Indexes,
+    cluster: Indexes,
+}
+
+type Indexes = SmallVec<[usize; 8]>;
+
+impl Split {
+    pub(super) fn of(set: &Set<'_>) -> Self {
+        let checks = set.checks();
+        if checks.iter().all(|check| check.scope() == Scope::Cluster) {
+            return Self::Cluster;
+        }
+        let mut parts = Parts { node: Indexes::new(), cluster: Indexes::new() };
+        let mut start = 0;
+        while start < checks.len() {
+            let rest = checks.get(start + 1..).unwrap_or_default();
+            let end = start + 1 + rest.iter().take_while(|check| check.is_alternative()).count();
+            // Alternatives cannot be asked apart: one that is shared takes the others along.
+            let term = checks.get(start..end).unwrap_or_default();
+            let own = term.iter().all(|check| check.scope() == Scope::Node);
+            if own { &mut parts.node } else { &mut parts.cluster }.extend(start..end);
+            start = end;
+        }
+        if parts.cluster.is_empty() { Self::Node } else { Self::Both(parts) }
+    }
+}
+
+/// Some of a set's checks, and their decisions.
+struct Part<'a> {
+    indexes: &'a [usize],
+    checks: SmallVec<[Check<'a>; 8]>,
+    decisions: SmallVec<[Option<Decision>; 8]>,
+}
+
+impl<'a> Part<'a> {
+    fn of(set: &Set<'a>, indexes: &'a [usize]) -> Self {
+        let checks = indexes.iter().filter_map(|index| set.checks().get(*index).copied()).collect();
+        let decisions = indexes.iter().map(|_| None).collect();
+        Self { indexes, checks, decisions }
+    }
+
+    fn hand_over(&self, decisions: &mut [Option<Decision>]) {
+        for (index, decision) in self.indexes.iter().zip(&self.decisions) {
+            if let Some(place) = decisions.get_mut(*index) {
+                *place = *decision;
+            }
+        }
+    }
+}
+
+/// The same kind of set, of other checks.
+fn like<'s>(whole: &Set<'_>, checks: &'s [Check<'s>]) -> Set<'s> {
+    if whole.is_independent() {
+        Set::independent(checks, whole.id())
+    } else {
+        Set::all(checks, whole.id())
+    }
+}
+
+impl Redis {
+    /// Decides a set that is partly this node's own.
+    pub(super) async fn decide_both(
+        &self,
+        set: &Set<'_>,
+        parts: &Parts,
+        decisions: &mut [Option<Decision>],
+    ) -> Result<Applied, CheckError> {
+        let mut node = Part::of(set, &parts.node);
+        let mut cluster = Part::of(set, &parts.cluster);
+        let own = self.memory.apply(&like(set, &node.checks), &mut node.decisions).await?;
+        decisions.fill(None);
+        let goes_on = own.ruling == Ruling::Admitted
+            || own.ruling == Ruling::Refused && set.is_independent();
+        if !goes_on {
+            node.hand_over(decisions);
+            return Ok(own);
+        }
+        let shared = self.ask(&like(set, &cluster.checks), &mut cluster.decisions).await;
+        let Ok(shared) = shared else {
+            // All of it is this node's now, in one step.
+            self.take_back(&mut node);
+            let failure = shared.err().unwrap_or_else(|| self.unanswered());
+            return self.without_store(set, decisions, &failure);
+        };
+        let decided = matches!(shared.ruling, Ruling::Admitted | Ruling::Refused);
+        let stands = shared.ruling == Ruling::Admitted || decided && set.is_independent();
+        if !stands {
+            self.take_back(&mut node);
+        }
+        if decided {
+            node.hand_over(decisions);
+            cluster.hand_over(decisions);
+        }
+        // Only of an independent set may either be refused alone.
+        let ruling = if stands && own.ruling == Ruling::Refused { own.ruling } else { shared.ruling };
+        Ok(Applied { ruling, ..shared })
+    }
+
+    /// Gives back what the node's part took, and says how it stands without it.
+    fn take_back(&self, node: &mut Part<'_>) {
+        for (check, decision) in node.checks.iter().zip(&mut node.decisions) {
+            let Some(taken) = decision else { continue };
+            if let Some(receipt) = taken.receipt() {
+                let ask = Ask::Settle { receipt: *receipt, actual: Cost::ZERO };
+                self.memory.apply_detached(check.ask(ask));
+            }
+            let peek = check.ask(Ask::peek()).alone();
+            let mut standing = [None];
+            self.memory.apply_at_once(&Set::one(&peek, fresh_id()), &mut standing);
+            *decision = match standing {
+                [Some(standing)] if standing.is_allowed() && taken.is_allowed() => Some(standing),
+                _ => Some(taken.withdrawn()),
+            };
+        }
+    }
+}

@@ -1,0 +1,161 @@
+//! A trial: two nodes with fifty clients each, while something happens to their store.
+
+mod clients;
+mod record;
+mod report;
+mod rules;
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use tollgate::{Clock, SystemClock};
+use tollgate_core::Time;
+use tollgate_redis::{Event, Options, Redis};
+use tollgate_testbed::{FaultProxy, Kind, Server, wait_until};
+
+pub(crate) use self::record::Record;
+pub(crate) use self::report::{Report, assert_waits};
+pub(crate) use self::rules::{CLOSED, HOT, OPEN, Rules};
+use crate::stage::{Stage, options, setup};
+
+pub(crate) const NODES: usize = 2;
+const CLIENTS: usize = 50;
+
+/// Whether there is time for the long versions: `TOLLGATE_LONG=1`.
+pub(crate) fn is_long() -> bool {
+    std::env::var_os("TOLLGATE_LONG").is_some()
+}
+
+/// One of two, as there is time.
+pub(crate) fn long_or<T>(long: T, short: T) -> T {
+    if is_long() { long } else { short }
+}
+
+/// The usual deadline, where there is a machine to ourselves; where there is not, a busy one is no
+/// outage.
+pub(crate) fn deadline(options: Options) -> Options {
+    options.deadline(Duration::from_millis(long_or(10, 100))).unwrap()
+}
+
+/// Lets the nodes and their clients go on for a while.
+#[allow(clippy::disallowed_methods, reason = "other processes have their own time")]
+pub(crate) fn let_pass(time: Duration) {
+    std::thread::sleep(time);
+}
+
+/// Only one at a time: each needs all of the machine for what it measures.
+static MACHINE: Mutex<()> = Mutex::new(());
+
+pub(crate) fn machine_alone() -> MutexGuard<'static, ()> {
+    MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// What was told, when, by which node.
+type Told = Arc<Mutex<Vec<(Time, usize, Event)>>>;
+
+/// Two nodes behind a proxy, and their server.
+pub(crate) struct Trial {
+    pub(crate) nodes: Vec<Arc<Redis>>,
+    pub(crate) proxy: FaultProxy,
+    pub(crate) stage: Stage,
+    pub(crate) rules: Arc<Rules>,
+    clock: SystemClock,
+    told: Told,
+    /// How long clients pause between two questions.
+    pub(crate) pause: Duration,
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl Trial {
+    pub(crate) fn on(kind: Kind) -> Self {
+        Self::with(setup(kind).start(), deadline)
+    }
+
+    /// On this server, with nodes that have these options.
+    pub(crate) fn with(server: Server, more: impl Fn(Options) -> Options) -> Self {
+        let alone = machine_alone();
+        let stage = Stage::with(server);
+        let proxy = FaultProxy::to(stage.server.address());
+        let (clock, told) = (SystemClock::new(), Told::default());
+        let mut nodes = Vec::new();
+        for node in 0..NODES {
+            let told = Arc::clone(&told);
+            let options = more(options(&proxy.url())).on_event(move |event| {
+                locked(&told).push((clock.now(), node, event.clone()));
+            });
+            nodes.push(Arc::new(stage.start(options)));
+        }
+        let trial = Self {
+            nodes,
+            proxy,
+            stage,
+            rules: Arc::new(Rules::new()),
+            clock,
+            told,
+            pause: Duration::from_millis(20),
+            _alone: alone,
+        };
+        trial.wait_for("every node knows of the others", |node| node.health().nodes == 2);
+        trial
+    }
+
+    pub(crate) fn server(&self) -> &Server {
+        &self.stage.server
+    }
+
+    /// This machine's time, which is the server's too.
+    pub(crate) fn now(&self) -> Time {
+        self.clock.now()
+    }
+
+    /// What was told so far, when, by which node.
+    pub(crate) fn told(&self) -> Vec<(Time, usize, Event)> {
+        locked(&self.told).clone()
+    }
+
+    /// Waits until something is so on every node.
+    pub(crate) fn wait_for(&self, what: &str, is_so: impl Fn(&Redis) -> bool) {
+        wait_until(what, Duration::from_secs(20), || self.nodes.iter().all(|node| is_so(node)));
+    }
+
+    pub(crate) fn wait_until_shared(&self) {
+        self.wait_for("decisions are shared again", |node| node.health().up);
+    }
+
+    /// Has all clients ask while `happens` happens; for so long at most, all in all.
+    pub(crate) fn run(&self, happens: impl FnOnce()) -> Report {
+        let (stop, began) = (Arc::new(AtomicBool::new(false)), self.now());
+        let clients: Vec<_> = (0..NODES * CLIENTS)
+            .map(|number| {
+                let client = clients::Client {
+                    node: number % NODES,
+                    number: u64::try_from(number).unwrap(),
+                    store: Arc::clone(&self.nodes[number % NODES]),
+                    rules: Arc::clone(&self.rules),
+                    clock: self.clock,
+                    pause: self.pause,
+                };
+                self.stage.runtime.spawn(client.ask_until(Arc::clone(&stop)))
+            })
+            .collect();
+        happens();
+        stop.store(true, Ordering::Relaxed);
+        for node in &self.nodes {
+            eprintln!("  {:?}", node.counts());
+        }
+        let records = clients.into_iter().flat_map(|client| self.stage.block_on(client).unwrap());
+        Report::new(records.collect(), (began, self.now()))
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Bytes of memory that this process has now.
+pub(crate) fn resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<u64>().unwrap() * 1_024
+}

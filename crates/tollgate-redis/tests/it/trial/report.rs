@@ -1,0 +1,155 @@
+//! What came of a trial.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use tollgate::By;
+use tollgate_audit::{Audit, Header, OnStoreError};
+use tollgate_core::{Outage, Per, Span, Time};
+
+use super::record::Record;
+use super::rules::Rules;
+use super::{NODES, is_long};
+
+/// What came of a trial.
+pub(crate) struct Report {
+    pub(crate) records: Vec<Record>,
+    began: Time,
+    ended: Time,
+}
+
+impl Report {
+    pub(super) fn new(mut records: Vec<Record>, (began, ended): (Time, Time)) -> Self {
+        records.sort_by_key(|record| record.at);
+        assert!(!records.is_empty(), "somebody asked");
+        Self { records, began, ended }
+    }
+
+    /// What nodes decided without the store: from when until when. They may have asked it before.
+    pub(crate) fn away(&self) -> Option<(Time, Time)> {
+        let away = || self.records.iter().filter(|record| !record.is_shared());
+        Some((away().map(|record| record.asked).min()?, away().map(Record::answered).max()?))
+    }
+
+    /// A header that says what is in the trace: the outage that the trial made, or the longer one
+    /// that a busy machine made of it.
+    pub(crate) fn header(&self, outage: Option<(Time, Time)>) -> Header {
+        let header = Rules::header().nodes(u32::try_from(NODES).unwrap());
+        let spans = [outage, self.away()].into_iter().flatten();
+        match spans.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1))) {
+            Some((from, until)) => {
+                header.outage(from.as_micros(), until.as_micros(), OnStoreError::Local)
+            }
+            None => header,
+        }
+    }
+
+    /// Everything that is promised was kept, under these circumstances.
+    ///
+    /// What callers were told is compared before an outage, and once nothing of it can be left:
+    /// in between nobody knows when what was asked in vain arrives, or what is owed is told.
+    pub(crate) fn audit(&self, header: &Header) {
+        let Some(outage) = header.outages.first() else {
+            self.audit_part(header.clone(), |_| true);
+            return;
+        };
+        let told = || Header { outages: Vec::new(), state_losses: Vec::new(), ..header.clone() };
+        self.audit_part(told(), |record| record.answered().as_micros() < outage.from_us);
+        let settled = outage.until_us + Rules::longest_recovery().as_micros() + 500_000;
+        let after = Header { fresh: Some(false), ..told() };
+        self.audit_part(after, |record| record.asked.as_micros() > settled);
+        self.audit_part(Header { clock_error_us: 1, ..header.clone() }, |_| true);
+    }
+
+    fn audit_part(&self, header: Header, is_part: impl Fn(&Record) -> bool) {
+        let mut audit = Audit::new(header).unwrap();
+        for record in self.records.iter().filter(|record| is_part(record)) {
+            audit.add(record.entry());
+        }
+        let findings = audit.finish();
+        assert!(findings.is_ok(), "{findings}");
+    }
+
+    /// Each answer without the store is what its rule says.
+    pub(crate) fn assert_policies(&self) {
+        for record in self.records.iter().filter(|record| !record.is_shared()) {
+            let right = match Rules::outage(record.rule) {
+                Outage::Local => record.by == By::Share,
+                Outage::Allow => record.by == By::Policy && record.allowed,
+                Outage::Deny => record.by == By::Policy && !record.allowed,
+            };
+            assert!(right, "{record:?}");
+        }
+    }
+
+    /// No key was admitted more than its rate and so many bursts, over all of the trial.
+    pub(crate) fn assert_bursts(&self, bursts: u64) {
+        let mut admitted: HashMap<(usize, usize), u64> = HashMap::new();
+        for record in self.records.iter().filter(|record| record.allowed) {
+            *admitted.entry((record.rule, record.key)).or_default() += 1;
+        }
+        let lasted = self.ended.since(self.began).as_micros();
+        let mut most = (0, 0, "");
+        for ((rule, key), admitted) in admitted {
+            if Rules::outage(rule) == Outage::Allow {
+                continue;
+            }
+            let quota = Rules::quota(rule);
+            let Per::Span(period) = quota.per() else { panic!("a bucket has a span") };
+            let refilled = quota.amount() * lasted / period.as_micros() + 1;
+            let allowed = refilled + bursts * quota.burst().unwrap_or(quota.amount());
+            let name = Rules::name(rule);
+            assert!(
+                admitted <= allowed,
+                "{name} {key} was admitted {admitted}, {allowed} are promised"
+            );
+            if admitted * most.1.max(1) >= most.0 * allowed {
+                most = (admitted, allowed, name);
+            }
+        }
+        let (admitted, allowed, name) = most;
+        eprintln!("  tightest: {admitted} of {allowed} (`{name}`)");
+    }
+
+    /// How long those waited that asked in between.
+    pub(crate) fn waits(&self, (from, until): (Time, Time)) -> Waits {
+        let during = |record: &&Record| from <= record.asked && record.asked < until;
+        Waits::of(self.records.iter().filter(during).map(|record| record.waited).collect())
+    }
+
+    pub(crate) fn all_waits(&self) -> Waits {
+        self.waits((self.began, self.ended))
+    }
+}
+
+/// How long some of the answers took.
+#[derive(Debug)]
+pub(crate) struct Waits {
+    pub(crate) count: usize,
+    pub(crate) p50: Duration,
+    pub(crate) p99: Duration,
+    pub(crate) longest: Duration,
+}
+
+impl Waits {
+    fn of(mut waits: Vec<Span>) -> Self {
+        waits.sort_unstable();
+        let at = |percent: usize| {
+            let index = (waits.len() * percent).div_ceil(100).saturating_sub(1);
+            waits.get(index).copied().map_or(Duration::ZERO, Duration::from)
+        };
+        Self { count: waits.len(), p50: at(50), p99: at(99), longest: at(100) }
+    }
+}
+
+/// What is promised about waiting; on a machine that others use too, only that there is an end.
+pub(crate) fn assert_waits(waits: &Waits, p99: Duration, longest: Duration) {
+    eprintln!("  waits: {waits:?}");
+    assert!(waits.count > 0, "somebody asked");
+    if is_long() {
+        assert!(waits.p99 <= p99, "{waits:?}, at most {p99:?} is promised for 99 %");
+        assert!(waits.longest <= longest, "{waits:?}, at most {longest:?} is promised for all");
+    } else {
+        assert!(waits.longest <= Duration::from_millis(250), "{waits:?}");
+    }
+}
