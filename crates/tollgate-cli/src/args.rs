@@ -1,11 +1,13 @@
 //! What was typed.
 
+mod audit;
 mod explain;
 mod serve;
 mod validate;
 
 use clap::{Parser, Subcommand};
 
+pub(crate) use self::audit::AuditArgs;
 pub(crate) use self::explain::ExplainArgs;
 pub(crate) use self::serve::ServeArgs;
 pub(crate) use self::validate::{Format, ValidateArgs};
@@ -26,6 +28,8 @@ pub(crate) enum Command {
     Validate(ValidateArgs),
     /// Says which rules apply to a request, why, and what it owes them
     Explain(ExplainArgs),
+    /// Says whether a run that was recorded kept everything that is promised
+    Audit(AuditArgs),
     /// Prints the JSON schema of rule files, for editors
     Schema,
 }

@@ -15,12 +15,18 @@ use crate::serve::Settings;
 /// What became of the last snapshot.
 type Last = Arc<Mutex<Option<Result<Saved, SnapshotError>>>>;
 
+/// How much memory counters may take.
+pub(crate) fn memory_options(settings: &Settings) -> MemoryOptions {
+    let options = MemoryOptions::new();
+    match settings.memory_max {
+        Some(max) => options.max_bytes(max),
+        None => options,
+    }
+}
+
 /// A limiter on the memory store, with what its snapshot has; and a line about that.
 pub(crate) fn limiter(settings: &Settings) -> Result<(Limiter, Option<String>)> {
-    let mut options = MemoryOptions::new();
-    if let Some(max) = settings.memory_max {
-        options = options.max_bytes(max);
-    }
+    let options = memory_options(settings);
     let Some(path) = &settings.snapshot else {
         return Ok((Limiter::new(options.build()?), None));
     };

@@ -4,6 +4,7 @@
 
 mod args;
 mod attribute;
+mod audit;
 mod bytes;
 mod colour;
 mod counted;
@@ -33,6 +34,7 @@ fn main() -> ExitCode {
         Command::Serve(args) => serve::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Validate(args) => validate::run(&args),
         Command::Explain(args) => explain::run(&args),
+        Command::Audit(args) => audit::run(&args),
         Command::Schema => schema::run().map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|failure| {

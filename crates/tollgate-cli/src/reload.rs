@@ -13,6 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use tollgate::Store;
 
 pub(crate) use self::follower::Follower;
 pub(crate) use self::reading::Reading;
@@ -34,7 +35,7 @@ struct Call;
 
 impl Reloader {
     /// Follows a rule file from now on.
-    pub(crate) fn start(mut follower: Follower) -> Result<Self> {
+    pub(crate) fn start<S: Store>(mut follower: Follower<S>) -> Result<Self> {
         let (calls, called) = mpsc::channel();
         let follow = move || {
             loop {

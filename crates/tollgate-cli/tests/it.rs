@@ -8,6 +8,7 @@
 
 mod it {
     mod arguments;
+    mod audit;
     mod config;
     mod emptied;
     mod eventually;
@@ -17,6 +18,7 @@ mod it {
     mod program;
     mod reload;
     mod serving;
+    mod shared;
     mod snapshots;
     mod validate;
 }

@@ -166,7 +166,7 @@ impl<S: Store> Tollgate<S> {
 
     fn change(&self, identity: &str, subject: &[u8], change: impl FnOnce(&mut Standing)) {
         self.directory().change(identity, subject, change);
-        let recovery = self.rules().longest_recovery();
+        let recovery = self.rules().longest_carried_over();
         let over = self.now().as_micros().saturating_sub(recovery.as_micros());
         self.directory().prune(Time::from_micros(over));
     }

@@ -9,6 +9,7 @@ mod matching;
 mod rules;
 mod settings;
 mod sources;
+mod store;
 mod tables;
 mod tiers;
 mod values;

@@ -7,6 +7,8 @@ const DIGEST_CONTEXT: &str = "tollgate-rules 2026 digests of key values";
 const MAC_CONTEXT: &str = "tollgate-rules 2026 message authentication";
 const FIXED_DIGEST_CONTEXT: &str = "tollgate-rules 2026 digests without a secret";
 const FIXED_MAC_CONTEXT: &str = "tollgate-rules 2026 message authentication without a secret";
+const STORE_CONTEXT: &str = "tollgate-rules 2026 names in shared stores";
+const FIXED_STORE_CONTEXT: &str = "tollgate-rules 2026 names in shared stores without a secret";
 
 /// Lengths below this are written as one byte, longer ones as this byte and eight more.
 const LONG: u8 = u8::MAX;
@@ -18,8 +20,12 @@ const LONG: u8 = u8::MAX;
 /// see that the guess was right, and [`Digester::mac`] proves nothing.
 #[derive(Clone)]
 pub(crate) struct Digester {
-    digest_key: [u8; 32],
-    mac_key: [u8; 32],
+    /// The key of digests …
+    digests: [u8; 32],
+    /// … of tags …
+    tags: [u8; 32],
+    /// … and of names in shared stores.
+    names: [u8; 32],
 }
 
 impl Digester {
@@ -27,15 +33,21 @@ impl Digester {
     /// secret like any other here; whoever reads it from a file decides whether that is meant.
     pub(crate) fn new(secret: Option<&[u8]>) -> Self {
         // Contexts of its own keep "no secret" apart from every secret there can be.
-        let (digest_context, mac_context) = match secret {
-            Some(_) => (DIGEST_CONTEXT, MAC_CONTEXT),
-            None => (FIXED_DIGEST_CONTEXT, FIXED_MAC_CONTEXT),
+        let (digest_context, mac_context, store_context) = match secret {
+            Some(_) => (DIGEST_CONTEXT, MAC_CONTEXT, STORE_CONTEXT),
+            None => (FIXED_DIGEST_CONTEXT, FIXED_MAC_CONTEXT, FIXED_STORE_CONTEXT),
         };
         let material = secret.unwrap_or_default();
         Self {
-            digest_key: blake3::derive_key(digest_context, material),
-            mac_key: blake3::derive_key(mac_context, material),
+            digests: blake3::derive_key(digest_context, material),
+            tags: blake3::derive_key(mac_context, material),
+            names: blake3::derive_key(store_context, material),
         }
+    }
+
+    /// What callers are to be known under in a store that nodes share.
+    pub(crate) const fn store_key(&self) -> [u8; 32] {
+        self.names
     }
 
     /// The digest of a list of parts. Lists that differ in any way have different digests:
@@ -45,7 +57,7 @@ impl Digester {
         domain: u8,
         parts: impl IntoIterator<Item = &'a [u8]>,
     ) -> [u8; 16] {
-        let mut hasher = blake3::Hasher::new_keyed(&self.digest_key);
+        let mut hasher = blake3::Hasher::new_keyed(&self.digests);
         hasher.update(&[domain]);
         for part in parts {
             match u8::try_from(part.len()) {
@@ -60,7 +72,7 @@ impl Digester {
 
     /// A tag that only a holder of the secret can make for these bytes.
     pub(crate) fn mac(&self, bytes: &[u8]) -> [u8; 16] {
-        first_half(&blake3::keyed_hash(&self.mac_key, bytes))
+        first_half(&blake3::keyed_hash(&self.tags, bytes))
     }
 
     /// Whether a tag is the one [`Digester::mac`] gives; takes as long for a near miss as for any.

@@ -4,6 +4,8 @@
 //! rules; another is there to be filled by others while requests read it. A caller is filed under
 //! the name of an identity and what that identity was found to be, a digest if it is secret.
 
+mod standing;
+
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -11,7 +13,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use tollgate::Time;
 
-use crate::limits::Windows;
+pub(crate) use self::standing::{Assigned, Change, Listed, Override, Standing};
 
 /// What is known of single callers.
 #[derive(Debug)]
@@ -25,16 +27,6 @@ pub struct Directory {
 
 type Shard = HashMap<Box<[u8]>, Arc<Standing>>;
 
-/// What is known of one caller.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Standing {
-    pub(crate) tiers: Vec<Assigned>,
-    pub(crate) listed: Vec<Listed>,
-    pub(crate) overrides: Vec<Override>,
-    /// The tiers that the caller had before, and until when: the last two changes that others made.
-    pub(crate) changed: Vec<(Arc<str>, Time)>,
-}
-
 /// A stretch of time, open at either end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct During {
@@ -42,22 +34,6 @@ pub struct During {
     pub from: Option<Time>,
     /// The first moment after it.
     pub until: Option<Time>,
-}
-
-/// A tier that a caller has for a time.
-#[derive(Debug, Clone)]
-pub(crate) struct Assigned {
-    pub(crate) tier: Arc<str>,
-    pub(crate) during: During,
-}
-
-/// When a caller's tier last changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Change {
-    pub(crate) before: Arc<str>,
-    pub(crate) at: Time,
-    /// When it had changed before that.
-    pub(crate) again: Option<Time>,
 }
 
 /// Whether a caller is let through or kept out whatever the rules say.
@@ -69,83 +45,10 @@ pub enum Listing {
     Block,
 }
 
-#[derive(Debug, Clone)]
-pub(crate) struct Listed {
-    pub(crate) listing: Listing,
-    pub(crate) during: During,
-}
-
-/// Other limits than the rule's, for one caller.
-#[derive(Debug, Clone)]
-pub(crate) struct Override {
-    pub(crate) rule: Box<str>,
-    pub(crate) windows: Arc<Windows>,
-    pub(crate) during: During,
-}
-
 impl During {
     /// Whether a moment lies in it.
     pub fn contains(&self, now: Time) -> bool {
         self.from.is_none_or(|from| from <= now) && self.until.is_none_or(|until| now < until)
-    }
-}
-
-impl Assigned {
-    /// A tier without end.
-    pub(crate) fn always(tier: Arc<str>) -> Self {
-        Self { tier, during: During::default() }
-    }
-}
-
-impl Standing {
-    /// Notes that the caller had another tier until now.
-    pub(crate) fn note_change(&mut self, before: Arc<str>, now: Time) {
-        self.changed.push((before, now));
-        // Of changes before the last it is enough to know that there was one.
-        let old = self.changed.len().saturating_sub(2);
-        self.changed.drain(..old);
-    }
-
-    /// Whether there is nothing to know but changes, and those are over.
-    fn is_over(&self, over: Time) -> bool {
-        let nothing = self.tiers.is_empty() && self.listed.is_empty() && self.overrides.is_empty();
-        nothing && self.changed.iter().all(|(_, at)| *at <= over)
-    }
-
-    pub(crate) fn tier_at(&self, now: Time) -> Option<&Assigned> {
-        // The last word counts: what is added for a time stands behind what was there.
-        self.tiers.iter().rev().find(|assigned| assigned.during.contains(now))
-    }
-
-    /// The last change of the caller's tier up to `now`: one that files or others made, or a tier
-    /// for a time that has begun or ended. `default` is the tier of those who have none.
-    pub(crate) fn change_before(&self, now: Time, default: &Arc<str>) -> Option<Change> {
-        let tier_at = |time| self.tier_at(time).map_or(default, |assigned| &assigned.tier);
-        let edges = self.tiers.iter().flat_map(|one| [one.during.from, one.during.until]).flatten();
-        let crossed =
-            edges.filter(|edge| *edge <= now && edge.as_micros() > 0).filter_map(|edge| {
-                let before = tier_at(Time::from_micros(edge.as_micros() - 1));
-                (before != tier_at(edge)).then(|| (before.clone(), edge))
-            });
-        let mut changes: Vec<(Arc<str>, Time)> = crossed.chain(self.changed.clone()).collect();
-        changes.sort_by_key(|(_, at)| *at);
-        let (before, at) = changes.pop()?;
-        let again = changes.pop().map(|(_, at)| at);
-        Some(Change { before, at, again })
-    }
-
-    pub(crate) fn listing_at(&self, now: Time) -> Option<Listing> {
-        let mut listed = self.listed.iter().filter(|listed| listed.during.contains(now));
-        let first = listed.next()?.listing;
-        // Who is on both lists is kept out.
-        let blocked =
-            first == Listing::Block || listed.any(|other| other.listing == Listing::Block);
-        Some(if blocked { Listing::Block } else { Listing::Allow })
-    }
-
-    pub(crate) fn override_at(&self, rule: &str, now: Time) -> Option<&Arc<Windows>> {
-        let fitting = |one: &&Override| &*one.rule == rule && one.during.contains(now);
-        self.overrides.iter().rev().find(fitting).map(|one| &one.windows)
     }
 }
 

@@ -1,12 +1,12 @@
 //! Rules that are allowed and hardly meant.
 
-use tollgate::{Limit, Per};
+use tollgate::{Limit, Outage, Per, Scope};
 
 use crate::compile::Draft;
 use crate::finding::{Finding, Findings};
 use crate::identity::Identity;
 use crate::limits::{Limits, Owing, Windows};
-use crate::rule::Mode;
+use crate::rule::{Mode, Rule};
 
 /// A burst of more than so many times what comes back in one period is doubtful.
 const LARGE_BURST: u64 = 10;
@@ -22,6 +22,7 @@ pub(crate) fn check(drafts: &[Draft], identities: &[Identity], findings: &mut Fi
         many_factors(draft, identities, findings);
         large_burst(draft, findings);
         unaffordable(draft, findings);
+        idle_outage(draft, findings);
     }
     hidden(drafts, findings);
     too_many_checks(drafts, findings);
@@ -93,6 +94,19 @@ fn unaffordable(draft: &Draft, findings: &mut Findings) {
     }
 }
 
+/// What is to be done while a store is down that is never asked.
+fn idle_outage(draft: &Draft, findings: &mut Findings) {
+    let rule = &draft.rule;
+    if rule.scope == Scope::Node && rule.on_store_error != Outage::Local {
+        let message = format!("`on_store_error` of the rule `{}` has no effect", rule.name);
+        findings.push(
+            Finding::warning(draft.span, "no-effect", message)
+                .label("with `scope: node` it never asks the shared store")
+                .help("take one of the two away"),
+        );
+    }
+}
+
 /// Rules that never decide anything, because another is always at least as strict.
 fn hidden(drafts: &[Draft], findings: &mut Findings) {
     // Rules on one key are few; looking at all pairs of many thousand rules would take long.
@@ -153,11 +167,26 @@ fn hides(strict: &Draft, lax: &Draft) -> bool {
     plain(strict)
         && plain(lax)
         && strict.rule.if_missing == lax.rule.if_missing
+        && counts_as_much(&strict.rule, &lax.rule)
         && strict.matcher().covers(lax.matcher())
         && lax_windows
             .owed()
             .iter()
             .all(|lax| strict_windows.owed().iter().any(|strict| is_stricter(strict, lax)))
+}
+
+/// Whether a rule counts all that another counts, and also does while the store is down.
+fn counts_as_much(strict: &Rule, lax: &Rule) -> bool {
+    match (strict.scope, strict.on_store_error) {
+        (Scope::Node, _) => lax.scope == Scope::Node,
+        (Scope::Cluster, Outage::Deny) => true,
+        (Scope::Cluster, Outage::Local) => {
+            lax.scope == Scope::Node || lax.on_store_error != Outage::Deny
+        }
+        (Scope::Cluster, Outage::Allow) => {
+            lax.scope == Scope::Cluster && lax.on_store_error == Outage::Allow
+        }
+    }
 }
 
 fn is_stricter(strict: &Owing, lax: &Owing) -> bool {

@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Write as _};
 
-use tollgate::Time;
+use tollgate::{Outage, Scope, Time};
 
 use crate::directory::{Directory, Listing};
 use crate::envelope;
@@ -156,6 +156,9 @@ impl RuleSet {
         let key =
             if key.is_empty() { "one counter for everybody".to_owned() } else { key.join(" ") };
         let _ = writeln!(out, "      key   {key}");
+        if let Some(counted) = counted(rule) {
+            let _ = writeln!(out, "      count {counted}");
+        }
         self.write_owed(rule, facts, out);
     }
 
@@ -183,6 +186,20 @@ impl RuleSet {
             let units = owing.units(cost);
             let _ = writeln!(out, "      owes  {units} of {}{why}", envelope::of(owing));
         }
+    }
+}
+
+/// Whose count it is and what holds while the store is down, unless that is as usual.
+fn counted(rule: &Rule) -> Option<&'static str> {
+    match (rule.scope, rule.on_store_error) {
+        (Scope::Node, _) => Some("of this process alone (scope: node)"),
+        (Scope::Cluster, Outage::Allow) => {
+            Some("none while the store is down: everybody is let through (on_store_error: allow)")
+        }
+        (Scope::Cluster, Outage::Deny) => {
+            Some("none while the store is down: everybody is refused (on_store_error: deny)")
+        }
+        (Scope::Cluster, Outage::Local) => None,
     }
 }
 

@@ -4,6 +4,7 @@
 mod identify;
 mod limits;
 mod matching;
+mod store;
 
 use crate::shape::{Field, Kind, Shape};
 
@@ -19,8 +20,8 @@ pub(crate) static FILE: Kind = Kind::Object(&Shape {
         ),
         optional(
             "store",
-            "Where counters live: `memory`, or `memory` with its settings.",
-            Kind::Any(&[Kind::Literal("memory"), Kind::Object(&STORE)]),
+            "Where counters live: `memory`, the URL of a Redis or Valkey that nodes share, or either with its settings.",
+            Kind::Any(&[store::NAMED, Kind::Object(&store::STORE)]),
         ),
         optional("listen", "Where to listen.", Kind::Object(&LISTEN)),
         optional(
@@ -59,28 +60,6 @@ pub(crate) static FILE: Kind = Kind::Object(&Shape {
     ],
     others: None,
 });
-
-static STORE: Shape = Shape {
-    name: "a store",
-    about: "Where counters live.",
-    fields: &[optional(
-        "memory",
-        "In this process' memory.",
-        Kind::Any(&[Kind::Object(&MEMORY), Kind::Null]),
-    )],
-    others: None,
-};
-
-static MEMORY: Shape = Shape {
-    name: "the memory store",
-    about: "Counters in this process' memory.",
-    fields: &[
-        optional("max", "The most memory that counters take.", BYTES),
-        optional("snapshot", "A file that keeps the counters over a restart.", Kind::Text),
-        optional("snapshot_every", "How often it is written: what a crash loses at most.", TIME),
-    ],
-    others: None,
-};
 
 static LISTEN: Shape = Shape {
     name: "the listeners",

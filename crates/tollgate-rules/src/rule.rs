@@ -1,6 +1,6 @@
 //! A rule: which requests, whose counter, how much, and what then.
 
-use tollgate::Limit;
+use tollgate::{Check, Limit, Outage, Scope};
 
 use crate::costs::Costs;
 use crate::directory::During;
@@ -23,7 +23,7 @@ pub struct Rule {
     pub(crate) costs: Costs,
     pub(crate) mode: Mode,
     pub(crate) scope: Scope,
-    pub(crate) on_store_error: OnStoreError,
+    pub(crate) on_store_error: Outage,
     pub(crate) consistency: Consistency,
     /// Whether what was used carries over a change of tier.
     pub(crate) carries_over: bool,
@@ -50,28 +50,6 @@ pub enum Mode {
     Enforce,
     /// It counts and reports what it would do, and never blocks.
     Shadow,
-}
-
-/// Whose count it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Scope {
-    /// This process'.
-    Node,
-    /// That of all who share the store.
-    #[default]
-    Cluster,
-}
-
-/// What becomes of a request that cannot be decided because the store is down.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum OnStoreError {
-    /// It is let through.
-    Allow,
-    /// It is refused.
-    Deny,
-    /// It is limited by this process alone.
-    #[default]
-    Local,
 }
 
 /// How often a count visits the shared store.
@@ -106,12 +84,19 @@ impl Rule {
     }
 
     /// What becomes of a request while the store is down.
-    pub const fn on_store_error(&self) -> OnStoreError {
+    pub const fn on_store_error(&self) -> Outage {
         self.on_store_error
     }
 
     /// How often its count visits the shared store.
     pub const fn consistency(&self) -> Consistency {
         self.consistency
+    }
+
+    /// A check of one of its limits: with the count it asks for, and what it says about a store that
+    /// is down.
+    #[inline]
+    pub(crate) fn check<'p>(&self, limit: &'p Limit, key: &'p [u8]) -> Check<'p> {
+        Check::new(limit, key).scoped(self.scope).if_unreachable(self.on_store_error)
     }
 }

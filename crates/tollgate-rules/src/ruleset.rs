@@ -59,6 +59,12 @@ impl RuleSet {
         self.generation
     }
 
+    /// What the names of callers in a shared store are to be keyed with: made of `secret`, or fixed
+    /// where there is none. Nodes that share a store have to have the same.
+    pub fn store_secret(&self) -> [u8; 32] {
+        self.digester.store_key()
+    }
+
     /// The rules, in the order of the file.
     pub fn rules(&self) -> &[Rule] {
         &self.rules
@@ -76,6 +82,11 @@ impl RuleSet {
 
     /// The limit of this name, whichever rule and tier it belongs to; the first of those that share it.
     pub fn limit(&self, name: &str) -> Option<&Limit> {
+        self.limit_and_rule(name).map(|(limit, _)| limit)
+    }
+
+    /// The same limit, and the rule it belongs to.
+    pub(crate) fn limit_and_rule(&self, name: &str) -> Option<(&Limit, &Rule)> {
         let rule = name.split(['~', ':', '@', '+']).next().and_then(|rule| self.rule(rule))?;
         let cooldown = rule.cooldown.iter().map(|cooldown| &cooldown.limit);
         let windows =
@@ -84,7 +95,8 @@ impl RuleSet {
             std::iter::once(&owing.limit).chain(owing.beyond.iter().map(|beyond| &beyond.limit))
         });
         let slots = rule.slots_of_callers.iter();
-        cooldown.chain(owed).chain(slots).find(|limit| limit.name() == name)
+        let limit = cooldown.chain(owed).chain(slots).find(|limit| limit.name() == name)?;
+        Some((limit, rule))
     }
 
     /// The same rules, knowing what was before them: which limits were others, and which callers had
@@ -92,10 +104,12 @@ impl RuleSet {
     #[must_use]
     pub fn succeeding(mut self, before: &Self, now: Time) -> Self {
         let old = Before { rules: &before.rules, tiers: before.tiers.as_ref() };
-        edited::learn(&mut self.rules, self.tiers.as_ref(), &old, now, self.generation);
+        edited::learn(&mut self.rules, self.tiers.as_ref(), &old, now);
         let (Some(tiers), Some(old_tiers)) = (&self.tiers, &before.tiers) else { return self };
         let (default, old_default) = (tiers.default_name(), old_tiers.default_name());
-        let over = now.as_micros().saturating_sub(self.longest_recovery().as_micros());
+        // As long as a store may know of a change, the next between the same tiers is another.
+        let known = (0..3).fold(Span::ZERO, |sum, _| sum + self.longest_carried_over());
+        let over = now.as_micros().saturating_sub(known.as_micros());
         let over = Time::from_micros(over);
         let mut changed: Vec<(Box<[u8]>, Standing)> = Vec::new();
         let mut compare = |name: &[u8], new: Option<&Standing>, old: Option<&Standing>| {
@@ -103,9 +117,9 @@ impl RuleSet {
             let has = new.and_then(|new| Some(&new.tier_at(now)?.tier)).unwrap_or(default);
             let mut standing = new.cloned().unwrap_or_default();
             let earlier = old.map(|old| old.changed.as_slice()).unwrap_or_default();
-            standing.changed = earlier.iter().filter(|(_, at)| *at > over).cloned().collect();
+            standing.changed = earlier.iter().filter(|one| one.at > over).cloned().collect();
             if had != has {
-                standing.note_change(had.clone(), now);
+                standing.note_change_in_file(had.clone(), now);
             }
             if !standing.changed.is_empty() {
                 changed.push((name.into(), standing));
@@ -134,8 +148,8 @@ impl RuleSet {
         self
     }
 
-    /// How long after a change of tier something may be used that was used before it.
-    pub(crate) fn longest_recovery(&self) -> Span {
+    /// How long after a change of tier something may be used that was used before it, on any node.
+    pub(crate) fn longest_carried_over(&self) -> Span {
         let by_tier = self.rules.iter().filter(|rule| rule.limits.is_by_tier());
         let windows = by_tier.flat_map(|rule| rule.limits.each());
         let recoveries = windows.flat_map(|windows| {
@@ -143,6 +157,6 @@ impl RuleSet {
                 .limits()
                 .map(|(limit, _)| limit.recovery().unwrap_or(Span::from_secs(31 * 86_400)))
         });
-        recoveries.max().unwrap_or_default()
+        recoveries.max().unwrap_or_default() + edited::SPREAD
     }
 }

@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 
-use tollgate::{Ask, Check, Cost, Key, Plan, Receipt, Verdict};
+use tollgate::{Ask, Cost, Key, Plan, Receipt, Verdict};
 
 use crate::digest::Digester;
 use crate::planning::Planned;
@@ -88,9 +88,10 @@ pub(crate) fn read(text: &str, digester: &Digester) -> Result<Vec<Held>, NotASlo
 pub(crate) fn release<'p>(held: &'p [Held], rules: &'p RuleSet) -> Plan<'p> {
     let mut plan = Plan::new();
     for one in held {
-        if let Some(limit) = rules.limit(&one.limit).filter(|limit| limit.holds()) {
+        let limit = rules.limit_and_rule(&one.limit).filter(|(limit, _)| limit.holds());
+        if let Some((limit, rule)) = limit {
             let ask = Ask::Settle { receipt: one.receipt, actual: Cost::ZERO };
-            plan.require(Check::new(limit, &one.key).ask(ask));
+            plan.require(rule.check(limit, &one.key).ask(ask));
         }
     }
     // A slot that has run out must not keep the others from being given back.

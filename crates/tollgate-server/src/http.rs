@@ -7,6 +7,7 @@ mod index;
 mod problem;
 mod query;
 mod reading;
+mod ready;
 mod release;
 mod report;
 mod route;
@@ -49,7 +50,11 @@ pub(crate) struct Http<S> {
 
 impl<S: Measured> Http<S> {
     pub(crate) fn new(gate: Arc<Tollgate<S>>) -> Self {
-        Self { gate, metrics: Metrics::new() }
+        let mut metrics = Metrics::new();
+        if gate.limiter().store().shared().is_some() {
+            metrics.show_shared();
+        }
+        Self { gate, metrics }
     }
 
     pub(crate) fn show(&mut self, snapshots: &Snapshots) {
@@ -86,9 +91,13 @@ impl<S: Measured> Http<S> {
         match route {
             Route::Index => Ok(plain(TEXT, index::text(request.headers()))),
             Route::Health => Ok(plain(TEXT, "ok\n")),
+            Route::Ready => {
+                let shared = gate.limiter().store().shared();
+                ready::answer(shared.as_ref(), request.uri().query())
+            }
             Route::Metrics => {
-                let size = gate.limiter().store().size();
-                match metrics.encode(&gate.rules(), size) {
+                let store = gate.limiter().store();
+                match metrics.encode(&gate.rules(), store.size(), store.shared()) {
                     Ok(text) => Ok(plain(metrics::CONTENT_TYPE, text)),
                     Err(_) => Err(Problem::internal("cannot write the metrics as text")),
                 }

@@ -31,6 +31,7 @@
 //! | `POST /v1/throttle` | whether a key may go ahead under the quota sent with it |
 //! | `POST /v1/throttle/batch` | the same for a list of them |
 //! | `GET /healthz` | `ok` |
+//! | `GET /readyz` | whether requests can be answered, and how the store is doing |
 //! | `GET /metrics` | `OpenMetrics` text |
 //! | `GET /` | what this is and how to try it |
 
@@ -43,7 +44,7 @@ mod reloads;
 mod server;
 mod snapshots;
 
-pub use measured::{Measured, Size};
+pub use measured::{Measured, Shared, Size};
 pub use reloads::Reloads;
 pub use server::{Drained, Server};
 pub use snapshots::Snapshots;

@@ -1,11 +1,26 @@
-//! What the server asks of a store beyond deciding: how large it is, for the metrics.
+//! What the server asks of a store beyond deciding: how large it is, and how it is doing.
 
 use tollgate::{Clock, Memory, Store};
+use tollgate_redis::{Counts, Health, Redis};
 
-/// A store that can say how large it is.
+/// A store that can say how large it is, and how it is doing.
 pub trait Measured: Store {
-    /// How large it is now.
+    /// How large it is now: what is in this process' memory.
     fn size(&self) -> Size;
+
+    /// How the store is doing that nodes share; `None` where they share none.
+    fn shared(&self) -> Option<Shared> {
+        None
+    }
+}
+
+/// How a store is doing that nodes share.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shared {
+    /// Whether it is there.
+    pub health: Health,
+    /// How often what has happened.
+    pub counts: Counts,
 }
 
 /// How large a store is.
@@ -29,5 +44,15 @@ impl<C: Clock> Measured for Memory<C> {
             max_bytes: self.max_bytes(),
             forgotten: self.forgotten(),
         }
+    }
+}
+
+impl Measured for Redis {
+    fn size(&self) -> Size {
+        self.memory().size()
+    }
+
+    fn shared(&self) -> Option<Shared> {
+        Some(Shared { health: self.health(), counts: self.counts() })
     }
 }

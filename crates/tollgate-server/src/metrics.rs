@@ -5,6 +5,7 @@
 //! addition.
 
 mod rules;
+mod shared;
 mod size;
 
 use std::array;
@@ -22,9 +23,10 @@ use tollgate::Verdict;
 use tollgate_rules::{Algorithm, Answered, RuleSet};
 
 use self::rules::{Labels, RuleMetrics};
+use self::shared::SharedMetrics;
 use self::size::SizeMetrics;
 use crate::http::Route;
-use crate::measured::Size;
+use crate::measured::{Shared, Size};
 use crate::reloads::Reloads;
 use crate::snapshots::Snapshots;
 
@@ -47,6 +49,8 @@ pub(crate) struct Metrics {
     requests: [[Counter; CLASSES.len()]; PATHS],
     connections: Gauge,
     size: SizeMetrics,
+    /// Of the store that nodes share, where they share one.
+    shared: Option<SharedMetrics>,
 }
 
 impl Metrics {
@@ -78,7 +82,8 @@ impl Metrics {
         registry.register("http_requests", "HTTP requests answered", requests);
         registry.register("http_connections", "HTTP connections open now", connections.clone());
         size.register(&mut registry);
-        Self { registry, throttled, rules, requests: by_path, connections, size }
+        let shared = None;
+        Self { registry, throttled, rules, requests: by_path, connections, size, shared }
     }
 
     /// Shows what is told of snapshots, too.
@@ -89,6 +94,11 @@ impl Metrics {
     /// Shows what is told of readings of the rule file, too; so many are in force now.
     pub(crate) fn show_reloads(&mut self, reloads: &Reloads, rules: usize) {
         reloads.register(&mut self.registry, rules);
+    }
+
+    /// Shows how the store is doing that nodes share, too.
+    pub(crate) fn show_shared(&mut self) {
+        self.shared = Some(SharedMetrics::new(&mut self.registry));
     }
 
     /// Counts what became of a request that goes by rules.
@@ -119,9 +129,17 @@ impl Metrics {
         Connected { connections: self.connections.clone() }
     }
 
-    /// Everything counted, as `OpenMetrics` text; `rules` are those in force and `size` is the size
-    /// of the store now.
-    pub(crate) fn encode(&self, rules: &RuleSet, size: Size) -> Result<String, fmt::Error> {
+    /// Everything counted, as `OpenMetrics` text; `rules` are those in force, `size` is the size of
+    /// the store now, and `shared` how the one is doing that nodes share.
+    pub(crate) fn encode(
+        &self,
+        rules: &RuleSet,
+        size: Size,
+        shared: Option<Shared>,
+    ) -> Result<String, fmt::Error> {
+        if let (Some(metrics), Some(shared)) = (&self.shared, shared) {
+            metrics.set(&shared);
+        }
         self.rules.show(rules);
         self.size.set(size);
         let mut out = String::with_capacity(8 * 1_024);

@@ -18,6 +18,7 @@ pub struct Reloads {
     stale: Gauge,
     rules: Gauge,
     loaded_at: Gauge,
+    pending: Gauge,
 }
 
 impl Default for Reloads {
@@ -32,8 +33,8 @@ impl Reloads {
         let outcomes = Family::<[(&str, &str); 1], Counter>::default();
         let outcome = |name| outcomes.get_or_create_owned(&[("outcome", name)]);
         let (loaded, refused) = (outcome("loaded"), outcome("refused"));
-        let (stale, rules, loaded_at) = (Gauge::default(), Gauge::default(), Gauge::default());
-        Self { outcomes, loaded, refused, stale, rules, loaded_at }
+        let [stale, rules, loaded_at, pending] = [(); 4].map(|()| Gauge::default());
+        Self { outcomes, loaded, refused, stale, rules, loaded_at, pending }
     }
 
     /// Tells that so many rules were put in force.
@@ -46,6 +47,12 @@ impl Reloads {
     pub fn refused(&self) {
         self.refused.inc();
         self.stale.set(1);
+    }
+
+    /// Tells how many settings the file has otherwise than the program was started with: they wait
+    /// for a restart.
+    pub fn pending(&self, settings: usize) {
+        self.pending.set(i64::try_from(settings).unwrap_or(i64::MAX));
     }
 
     /// These are in force now, and the file says no other.
@@ -72,6 +79,11 @@ impl Reloads {
             self.stale.clone(),
         );
         registry.register("rules", "Rules in force", self.rules.clone());
+        registry.register(
+            "settings_pending",
+            "Settings in the rule file, such as store, that wait for a restart",
+            self.pending.clone(),
+        );
         registry.register(
             "rules_loaded_timestamp_seconds",
             "When the rules in force were read",

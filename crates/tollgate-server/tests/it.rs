@@ -14,8 +14,10 @@ mod it {
     mod client;
     mod connections;
     mod counters;
+    mod fading;
     mod gate;
     mod metrics;
+    mod outage;
     mod pages;
     mod proxied;
     mod random_bodies;

@@ -33,6 +33,16 @@ pub(crate) struct ServeArgs {
     )]
     pub(crate) shutdown_timeout: u64,
 
+    /// Where counters live: `memory`, or redis://host:port for a Redis or Valkey that nodes share,
+    /// rediss:// for TLS; what the rule file says, or memory, if left out
+    // Read later: what is wrong with it must be said without its password.
+    #[arg(long, value_name = "STORE", env = "TOLLGATE_STORE", hide_env_values = true)]
+    pub(crate) store: Option<String>,
+
+    /// A file with the password of the shared store; or set `TOLLGATE_STORE_PASSWORD`
+    #[arg(long, value_name = "FILE", env = "TOLLGATE_STORE_PASSWORD_FILE")]
+    pub(crate) store_password_file: Option<PathBuf>,
+
     /// The most memory to take for counters, as in 256MiB; what the rule file says, or a quarter of
     /// the machine's, if left out
     #[arg(long, value_name = "BYTES", env = "TOLLGATE_MEMORY_MAX")]

@@ -6,7 +6,7 @@ mod tests;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tollgate::Memory;
+use tollgate::Store;
 use tollgate_rules::{Report, RuleSet, Settings, Severity, Tollgate, Unreadable};
 use tollgate_server::Reloads;
 use tracing::{debug, error, info, warn};
@@ -18,8 +18,8 @@ use crate::counted::counted;
 
 /// Keeps the rules in force as they are in their file.
 #[derive(Debug)]
-pub(crate) struct Follower {
-    gate: Arc<Tollgate<Memory>>,
+pub(crate) struct Follower<S> {
+    gate: Arc<Tollgate<S>>,
     path: PathBuf,
     /// All that belongs to the file.
     watched: Vec<PathBuf>,
@@ -28,20 +28,25 @@ pub(crate) struct Follower {
     started_with: Settings,
     /// … and what the file says now.
     settings: Settings,
+    /// What callers are known under in a store that nodes share, until the program ends.
+    secret: [u8; 32],
+    /// … and what they would be known under by the file as it is now.
+    told_secret: [u8; 32],
     reloads: Reloads,
     /// What was last said about a file that cannot be used.
     refusal: Option<String>,
 }
 
-impl Follower {
+impl<S: Store> Follower<S> {
     /// Follows the file that the rules of `gate` were read from.
     pub(crate) fn new(
-        gate: Arc<Tollgate<Memory>>,
+        gate: Arc<Tollgate<S>>,
         path: PathBuf,
         reading: &Reading,
         reloads: Reloads,
     ) -> Self {
         let settings = reading.file.as_ref().map(|file| file.settings.clone()).unwrap_or_default();
+        let secret = gate.rules().store_secret();
         Self {
             gate,
             path,
@@ -49,6 +54,8 @@ impl Follower {
             watch: Watch::new(reading.look.clone()),
             started_with: settings.clone(),
             settings,
+            secret,
+            told_secret: secret,
             reloads,
             refusal: None,
         }
@@ -91,26 +98,32 @@ impl Follower {
 
     fn replace(&mut self, rules: RuleSet, settings: Settings, report: &Report) {
         let count = rules.rules().len();
+        let secret = rules.store_secret();
         self.gate.replace(rules);
         self.reloads.loaded(count);
         self.refusal = None;
         info!("rules reloaded: {} from {}", counted(count, "rule"), self.path.display());
         log(report);
-        if settings != self.settings && settings != self.started_with {
-            for changed in self.changed(&settings) {
+        let pending: Vec<_> = self.changed(&settings, secret).collect();
+        self.reloads.pending(pending.len());
+        if settings != self.settings || self.told_secret != secret {
+            for changed in pending {
                 let path = self.path.display();
                 warn!("`{changed}` has changed in {path}; it takes effect at the next start");
             }
         }
-        self.settings = settings;
+        (self.settings, self.told_secret) = (settings, secret);
     }
 
     /// What is other than what the program was started with.
-    fn changed(&self, settings: &Settings) -> impl Iterator<Item = &'static str> {
+    fn changed(&self, settings: &Settings, secret: [u8; 32]) -> impl Iterator<Item = &'static str> {
         let before = &self.started_with;
         let listen =
             settings.http != before.http || settings.proxy_protocol != before.proxy_protocol;
-        let changed = [("store", settings.memory != before.memory), ("listen", listen)];
+        let store = settings.memory != before.memory || settings.redis != before.redis;
+        // Only a shared store goes by it for longer than the rules do.
+        let secret = before.redis.is_some() && secret != self.secret;
+        let changed = [("store", store), ("listen", listen), ("secret", secret)];
         changed.into_iter().filter(|(_, changed)| *changed).map(|(name, _)| name)
     }
 

@@ -8,7 +8,12 @@ use tollgate_server::Drained;
 use super::rules::Rules;
 
 /// Where it listens, which rules it goes by, and what to try.
-pub(super) fn greeting(address: SocketAddr, rules: &Rules, proxies: &[String]) -> String {
+pub(super) fn greeting(
+    address: SocketAddr,
+    store: &str,
+    rules: &Rules,
+    proxies: &[String],
+) -> String {
     let version = env!("CARGO_PKG_VERSION");
     let summary = rules.summary();
     let tries = if proxies.is_empty() {
@@ -18,7 +23,7 @@ pub(super) fn greeting(address: SocketAddr, rules: &Rules, proxies: &[String]) -
         format!("tollgate: every connection has to begin with a PROXY header, from {proxies}\n")
     };
     format!(
-        "tollgate {version}: listening on http://{address} (memory store)\n\
+        "tollgate {version}: listening on http://{address} ({store} store)\n\
          tollgate: going by {summary}\n\
          {tries}"
     )
@@ -75,7 +80,7 @@ mod tests {
             ("[::]:7070", "http://[::1]:7070/"),
             ("[::1]:7070", "http://[::1]:7070/"),
         ] {
-            let greeting = greeting(listening.parse().unwrap(), &rules, &[]);
+            let greeting = greeting(listening.parse().unwrap(), "memory", &rules, &[]);
             assert!(greeting.contains(&format!("listening on http://{listening} ")));
             assert!(greeting.contains(&format!("try:  curl -i {asked}v1/check ")), "{greeting}");
             assert!(greeting.contains(&format!("or:   curl -i {asked}v1/throttle ")), "{greeting}");
@@ -86,7 +91,7 @@ mod tests {
     fn where_a_proxy_is_needed_nothing_is_said_that_would_not_work() {
         let Ok(rules) = Rules::of(None) else { panic!("no built-in rules") };
         let proxies = ["10.0.0.0/8".to_owned(), "::1".to_owned()];
-        let greeting = greeting("127.0.0.1:7070".parse().unwrap(), &rules, &proxies);
+        let greeting = greeting("127.0.0.1:7070".parse().unwrap(), "memory", &rules, &proxies);
         assert!(greeting.ends_with("begin with a PROXY header, from 10.0.0.0/8, ::1\n"));
         assert!(!greeting.contains("curl"), "{greeting}");
     }

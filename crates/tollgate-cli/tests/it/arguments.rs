@@ -9,6 +9,8 @@ fn what_cannot_be_meant_is_refused_before_anything_starts() {
         (&["serve", "--http", "localhost"], "use one as in 127.0.0.1:7070"),
         (&["serve", "--log", "loud"], "`loud` is not a level"),
         (&["serve", "--shutdown-timeout", "soon"], "--shutdown-timeout"),
+        (&["serve", "--store", "http://cache"], "there is no store `http://`"),
+        (&["serve", "--store", "redis+cluster://cache"], "is not understood yet"),
         (&["serve", "--memory-max", "256M"], "as in 256MiB"),
         (&["serve", "--memory-max", "1000"], "use at least 1MiB"),
         (&["serve", "--snapshot-every", "often"], "as in `15m`"),

@@ -27,7 +27,12 @@ pub(super) fn status(address: &str, path: &str, body: &str) -> String {
     post(address, path, body).split(' ').nth(1).unwrap().to_owned()
 }
 
+/// The answer to `curl` without anything else.
+pub(super) fn get(address: &str, path: &str) -> String {
+    ask(address, "GET", path, "")
+}
+
 /// All metrics.
 pub(super) fn metrics(address: &str) -> String {
-    ask(address, "GET", "/metrics", "")
+    get(address, "/metrics")
 }

@@ -9,7 +9,17 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub(super) fn tollgate(arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tollgate"));
     command.args(arguments).env_remove("NO_COLOR");
-    for setting in ["CONFIG", "HTTP", "LOG", "MEMORY_MAX", "SNAPSHOT", "SNAPSHOT_EVERY"] {
+    for setting in [
+        "CONFIG",
+        "HTTP",
+        "LOG",
+        "MEMORY_MAX",
+        "SNAPSHOT",
+        "SNAPSHOT_EVERY",
+        "STORE",
+        "STORE_PASSWORD",
+        "STORE_PASSWORD_FILE",
+    ] {
         command.env_remove(format!("TOLLGATE_{setting}"));
     }
     command

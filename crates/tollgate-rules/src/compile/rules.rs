@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use tollgate::{Cooldown, Escalation, Limit};
+use tollgate::{Cooldown, Escalation, Limit, Outage, Scope};
 
 use super::identities::if_missing;
 use super::limits::{Naming, Soft, Style, ladder, lengths};
@@ -13,7 +13,7 @@ use crate::limits::{Limits, Owing, Windows};
 use crate::load::Document;
 use crate::matcher::Matcher;
 use crate::node::{Entry, Node, Scalar};
-use crate::rule::{Consistency, Cooling, Mode, OnStoreError, Rule, Scope};
+use crate::rule::{Consistency, Cooling, Mode, Rule};
 use crate::source::Span;
 use crate::spelling;
 
@@ -146,9 +146,9 @@ impl Compiler<'_> {
             mode: if word("mode") == Some("shadow") { Mode::Shadow } else { Mode::Enforce },
             scope: if word("scope") == Some("node") { Scope::Node } else { Scope::Cluster },
             on_store_error: match word("on_store_error") {
-                Some("allow") => OnStoreError::Allow,
-                Some("deny") => OnStoreError::Deny,
-                _ => OnStoreError::Local,
+                Some("allow") => Outage::Allow,
+                Some("deny") => Outage::Deny,
+                _ => Outage::Local,
             },
             consistency: Consistency::Exact,
             carries_over,

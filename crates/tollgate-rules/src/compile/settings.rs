@@ -1,29 +1,15 @@
-//! `store` and `listen`: the program itself.
-
-use tollgate::{MemoryOptions, Span};
+//! What the file says about the program itself: `store`, and `listen`.
 
 use super::{Compiler, said};
 use crate::address::networks::Entry;
 use crate::load::Document;
 use crate::node::Node;
-use crate::settings::{Listen, MemorySettings, Settings};
+use crate::settings::{Listen, Settings};
 
 impl Compiler<'_> {
     pub(super) fn settings(&mut self, documents: &[Document]) -> Settings {
         let mut settings = Settings::default();
-        if let Some(memory) = self.once(documents, "store").and_then(|store| store.get("memory")) {
-            let folder = documents.first().and_then(|document| document.path.parent());
-            settings.memory = MemorySettings {
-                max: memory.get("max").and_then(|node| self.memory_max(node)),
-                snapshot: memory.get("snapshot").and_then(Node::text).map(|path| match folder {
-                    Some(folder) => folder.join(path),
-                    None => path.into(),
-                }),
-                snapshot_every: memory
-                    .get("snapshot_every")
-                    .and_then(|node| self.snapshot_every(node)),
-            };
-        }
+        self.store(documents, &mut settings);
         if let Some(http) = self.once(documents, "listen").and_then(|listen| listen.get("http")) {
             let address = http.get("address").unwrap_or(http);
             settings.http = self.listen(address);
@@ -45,28 +31,6 @@ impl Compiler<'_> {
             }
         }
         settings
-    }
-
-    /// As much memory as a store needs at least.
-    fn memory_max(&mut self, node: &Node) -> Option<u64> {
-        let bytes = self.bytes(node)?;
-        if usize::try_from(bytes).is_ok_and(|bytes| bytes < MemoryOptions::MIN_BYTES) {
-            self.error(node, "bad-amount", "this is too little to keep counters in")
-                .help("use at least `1MiB`");
-            return None;
-        }
-        Some(bytes)
-    }
-
-    /// Not more often than snapshots are worth their while.
-    fn snapshot_every(&mut self, node: &Node) -> Option<Span> {
-        let every = self.length(node)?;
-        if every < Span::from_secs(1) {
-            self.error(node, "bad-length", "snapshots cannot be taken so often")
-                .help("use at least `1s`");
-            return None;
-        }
-        Some(every)
     }
 
     fn listen(&mut self, node: &Node) -> Option<Listen> {

@@ -6,6 +6,7 @@ use tollgate::{Id, Quota};
 
 use super::walking::{Planning, Rescale};
 use crate::directory::Change;
+use crate::edited::SPREAD;
 use crate::facts::Facts;
 use crate::limits::Windows;
 use crate::rule::Rule;
@@ -34,9 +35,9 @@ impl<'p> Planning<'p, '_> {
             if self.rescales.iter().any(told) {
                 continue;
             }
-            let [at, generation] = edit.edit.map(u64::to_le_bytes);
+            let [capacity, recovery, times] = edit.edit.to_bytes();
             let key = self.desk.keys.get(key.clone());
-            let parts = [edit.limit.as_bytes(), key, &at, &generation];
+            let parts = [edit.limit.as_bytes(), key, &capacity, &recovery, &times];
             let digest = facts.rules.digester.digest(DIGEST_OF_CHANGE, parts);
             let id = Id::from_bits(u128::from_le_bytes(digest));
             self.rescales.push(Rescale { rule: index, limit, from: edit.from, id });
@@ -66,9 +67,8 @@ impl<'p> Planning<'p, '_> {
             Some((_, standing)) => standing.change_before(now, default),
             None => standings.iter().find_map(|(_, one)| one.change_before(now, default)),
         };
-        let Some(Change { before, at, again }) = change.filter(|one| *one.before != *after) else {
-            return;
-        };
+        let Some(change) = change.filter(|one| *one.before != *after) else { return };
+        let Change { before, at, name, again } = change;
         let before_it = tiers.named(&before).and_then(|tier| rule.limits.of(Some(tier)));
         let Some(old) = before_it else { return };
         for (limit, quota) in windows.into_iter().flat_map(Windows::limits) {
@@ -82,7 +82,7 @@ impl<'p> Planning<'p, '_> {
                 continue;
             };
             let longest = before_it.max(own);
-            if Some(from) == quota || now >= at + longest {
+            if Some(from) == quota || now >= at + longest + SPREAD {
                 continue;
             }
             let restless = again.is_some_and(|again| at < again + longest);
@@ -93,8 +93,9 @@ impl<'p> Planning<'p, '_> {
                 from = share;
             }
             let key = self.desk.keys.get(key.clone());
-            let at = at.as_micros().to_le_bytes();
-            let parts = [limit.name().as_bytes(), key, before.as_bytes(), after.as_bytes(), &at];
+            let (kind, which) = name.to_bytes();
+            let (before, after) = (before.as_bytes(), after.as_bytes());
+            let parts = [limit.name().as_bytes(), key, before, after, &kind, &which];
             let digest = rules.digester.digest(DIGEST_OF_CHANGE, parts);
             let id = Id::from_bits(u128::from_le_bytes(digest));
             self.rescales.push(Rescale { rule: index, limit, from, id });

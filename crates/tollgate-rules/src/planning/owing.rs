@@ -28,7 +28,7 @@ impl<'p> Planned<'p> {
                 Purpose::Take => Ask::peek(),
                 Purpose::Failure(_) => Ask::Charge(cost),
             };
-            let check = Check::new(&cooldown.limit, key);
+            let check = rule.check(&cooldown.limit, key);
             self.push(rule, index, check.ask(ask));
             if purpose != Purpose::Take {
                 // A charge does not say whether it was one too many; a look does, in nobody's way.
@@ -40,7 +40,7 @@ impl<'p> Planned<'p> {
         }
         for change in rescales.iter().filter(|change| change.rule == index) {
             let ask = Ask::Rescale { from: change.from, id: change.id };
-            self.push(rule, index, Check::new(change.limit, key).ask(ask));
+            self.push(rule, index, rule.check(change.limit, key).ask(ask));
         }
         let windows = match one.windows {
             Lent::Nobody => return,
@@ -52,12 +52,12 @@ impl<'p> Planned<'p> {
         };
         for owing in windows.owed() {
             let cost = Cost::new(owing.units(cost.units())).unwrap_or(Cost::MAX);
-            let check = Check::new(&owing.limit, key);
+            let check = rule.check(&owing.limit, key);
             // What nearly every request costs is what a check asks for by itself.
             let check = if cost == Cost::ONE { check } else { check.cost(cost) };
             self.push(rule, index, check);
             if let Some(beyond) = &owing.beyond {
-                let check = Check::new(&beyond.limit, key).cost(cost).delayed(beyond.delay);
+                let check = rule.check(&beyond.limit, key).cost(cost).delayed(beyond.delay);
                 self.push(rule, index, check.or_else());
             }
         }

@@ -65,6 +65,12 @@ impl Gate {
         Self { clock, gate: Tollgate::new(limiter, rules(text)) }
     }
 
+    /// Another node: rules of its own on the same store.
+    pub(crate) fn another(&self, text: &str) -> Self {
+        let gate = Tollgate::new(self.gate.limiter().clone(), rules(text));
+        Self { clock: self.clock.clone(), gate }
+    }
+
     /// Puts other rules in force.
     pub(crate) fn replace(&self, text: &str) {
         self.gate.replace(rules(text));
@@ -158,7 +164,7 @@ fn told(answer: &Answered<'_>) -> Told {
 }
 
 /// The memory store never waits.
-fn at_once<F: Future>(future: F) -> F::Output {
+pub(crate) fn at_once<F: Future>(future: F) -> F::Output {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,
         Poll::Pending => panic!("the memory store made somebody wait"),

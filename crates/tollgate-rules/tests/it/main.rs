@@ -16,6 +16,8 @@ mod planning;
 mod policies;
 mod random;
 mod reload;
+mod scopes;
 mod second_bursts;
 mod shadow;
+mod stores;
 mod tiers;

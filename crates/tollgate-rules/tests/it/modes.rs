@@ -231,7 +231,7 @@ fn modes_are_told_in_the_plan() {
 
 #[test]
 fn what_holds_when_the_store_is_shared_or_down_is_read() {
-    use tollgate_rules::{Consistency, Mode, OnStoreError, Scope};
+    use tollgate_rules::{Consistency, Mode, Outage, Scope};
 
     let rules = crate::gate::rules(
         "
@@ -250,9 +250,9 @@ rules:
     assert_eq!(
         read,
         [
-            (Scope::Cluster, OnStoreError::Local, exact, Mode::Enforce),
-            (Scope::Node, OnStoreError::Allow, exact, Mode::Shadow),
-            (Scope::Cluster, OnStoreError::Deny, exact, Mode::Enforce),
+            (Scope::Cluster, Outage::Local, exact, Mode::Enforce),
+            (Scope::Node, Outage::Allow, exact, Mode::Shadow),
+            (Scope::Cluster, Outage::Deny, exact, Mode::Enforce),
         ]
     );
 }

@@ -180,3 +180,118 @@ fn who_left_the_table_is_forgotten_in_the_end() {
     let known = format!("{:?}", *gate.gate.rules()).matches("Standing {").count();
     assert!(known <= 100, "{known}: those in the table, and those who have just left");
 }
+
+/// Nodes on one store, each with rules of its own.
+fn nodes(count: usize, text: &str) -> Vec<Gate> {
+    let first = Gate::of(text);
+    let others: Vec<Gate> = (1..count).map(|_| first.another(text)).collect();
+    std::iter::once(first).chain(others).collect()
+}
+
+/// What is admitted by each node in turn, all there is, and then what is admitted after all nodes
+/// have got other rules, one some time after the other.
+fn across_nodes(count: usize, texts: &[&str], step: Span) -> Vec<usize> {
+    let nodes = nodes(count, texts[0]);
+    let mut admitted = Vec::new();
+    for (version, text) in texts.iter().enumerate() {
+        if version > 0 {
+            for node in &nodes {
+                node.replace(text);
+            }
+        }
+        nodes[0].wait(step);
+        // Whoever is asked first, every node has its say in every version.
+        let turn = |at: usize| &nodes[(at + version) % nodes.len()];
+        admitted.push((0..count).map(|at| turn(at).admitted(&ann(), 20_000)).sum());
+    }
+    admitted
+}
+
+#[test]
+fn two_nodes_carry_over_an_edit_as_one_does() {
+    let rule = |limit: &str| format!("rules: [{{ name: api, key: ip, limit: {limit} }}]");
+    let versions: [&[&str]; 5] = [
+        &["100/min", "100/hour"],
+        &["100/min", "1000/hour", "5000/day"],
+        &["100/min", "100/hour", "100/min", "100/hour"],
+        &["10/s burst 100", "5/s burst 200", "200/hour"],
+        &["10000/hour", "10/min", "10000/hour", "10/min", "10000/hour"],
+    ];
+    for limits in versions {
+        let texts: Vec<String> = limits.iter().map(|limit| rule(limit)).collect();
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+        for step in [Span::ZERO, Span::from_millis(1), secs(7)] {
+            let alone = across_nodes(1, &texts, step);
+            assert_eq!(across_nodes(2, &texts, step), alone, "{limits:?} each {step:?}");
+            assert_eq!(across_nodes(3, &texts, step), alone, "{limits:?} each {step:?}");
+        }
+    }
+}
+
+#[test]
+fn nodes_that_learn_of_an_edit_at_different_times_rescale_once() {
+    let rule = |limit: &str| format!("rules: [{{ name: api, key: ip, limit: {limit} }}]");
+    let nodes = nodes(2, &rule("100/min"));
+    let [one, other] = nodes.as_slice() else { panic!("two nodes") };
+    assert_eq!(one.admitted(&ann(), 50), 50);
+    one.replace(&rule("1000/day"));
+    one.wait(Span::from_millis(400));
+    assert_eq!(one.admitted(&ann(), 500), 500, "50 of 1,000 are used");
+    other.replace(&rule("1000/day"));
+    assert_eq!(other.admitted(&ann(), 5_000), 450, "not read a second time as 100 at most");
+}
+
+#[test]
+fn a_node_that_missed_a_version_does_not_read_what_is_used_a_second_time() {
+    let rule = |limit: &str| format!("rules: [{{ name: api, key: ip, limit: {limit} }}]");
+    let nodes = nodes(2, &rule("100/min"));
+    let [one, other] = nodes.as_slice() else { panic!("two nodes") };
+    assert_eq!(one.admitted(&ann(), 50), 50);
+    one.replace(&rule("200/hour"));
+    one.replace(&rule("1000/day"));
+    let left = one.admitted(&ann(), 5_000);
+    assert!(left <= 950, "{left}");
+    other.replace(&rule("1000/day"));
+    assert_eq!(other.admitted(&ann(), 5_000), 0);
+}
+
+#[test]
+fn who_was_away_while_a_rule_was_edited_twice_gains_nothing() {
+    let rule = |limit: &str| format!("rules: [{{ name: api, key: ip, limit: {limit} }}]");
+    for versions in [["100/min", "100/hour", "100/day"], ["100/min", "100/day", "100/hour"]] {
+        let gate = Gate::of(&rule(versions[0]));
+        assert_eq!(gate.admitted(&ann(), 500), 100);
+        gate.replace(&rule(versions[1]));
+        gate.wait(Span::from_millis(1));
+        gate.replace(&rule(versions[2]));
+        assert_eq!(gate.admitted(&ann(), 500), 0, "{versions:?}");
+    }
+}
+
+#[test]
+fn an_edit_that_comes_again_is_another_one_as_long_as_anybody_may_know_of_the_first() {
+    let rule = |limit: &str| format!("rules: [{{ name: api, key: ip, limit: {limit} }}]");
+    // However quick the quotas are, a store remembers a change for a minute.
+    let gate = Gate::of(&rule("100/s"));
+    for _ in 0..20 {
+        gate.wait(secs(4));
+        assert_eq!(gate.admitted(&ann(), 500), 100);
+        gate.replace(&rule("100/2s"));
+        assert_eq!(gate.admitted(&ann(), 500), 0);
+        gate.wait(secs(4));
+        gate.replace(&rule("100/s"));
+    }
+}
+
+#[test]
+fn nodes_that_read_a_table_at_different_times_carry_over_once() {
+    let nodes = nodes(2, &table("bob: gold", ""));
+    let [one, other] = nodes.as_slice() else { panic!("two nodes") };
+    assert_eq!(one.admitted(&ann(), 90), 90);
+    one.replace(&table("ann: gold", ""));
+    one.wait(Span::from_millis(400));
+    assert_eq!(one.admitted(&ann(), 5_000), 5_000);
+    other.replace(&table("ann: gold", ""));
+    let left = other.admitted(&ann(), 20_000);
+    assert!((4_900..5_000).contains(&left), "{left} beside 5,090: nothing is read a second time");
+}

@@ -17,6 +17,7 @@ pub(super) fn text(headers: &HeaderMap) -> String {
   POST /v1/throttle        may this key go ahead under this quota? 200: yes, 429: no
   POST /v1/throttle/batch  many of them at once
   GET  /healthz            ok
+  GET  /readyz             how the store is doing; with ?strict 503 while it is not there
   GET  /metrics            OpenMetrics
 
 try:  curl -i http://{host}/v1/throttle -d '{{\"key\":\"user:42\",\"quota\":\"5/min\"}}'

@@ -5,13 +5,13 @@ mod request;
 use hyper::Request;
 use hyper::body::Incoming;
 use serde::Serialize;
-use tollgate::{Ask, Decision, Span, Store};
+use tollgate::{Ask, By, Decision, Span, Store};
 use tollgate_rules::{Answered, Mode, Outcome, Tollgate};
 
 use self::request::ReportBody;
 use super::problem::Problem;
 use super::reading;
-use super::verdict::Made;
+use super::verdict::{Made, is_unasked};
 use super::{Answer, body, json, query};
 
 /// What came of a report.
@@ -23,6 +23,9 @@ struct Body<'a> {
     blocked: bool,
     /// … and for how long.
     retry_after_ms: Option<u64>,
+    /// Who decided it, if not the store.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<&'static str>,
     decisions: Vec<Made<'a>>,
 }
 
@@ -49,7 +52,7 @@ fn written(body: &Body<'_>) -> Answer {
 
 impl<'a> Body<'a> {
     const NOTHING: Self =
-        Self { counted: 0, blocked: false, retry_after_ms: None, decisions: Vec::new() };
+        Self { counted: 0, blocked: false, retry_after_ms: None, by: None, decisions: Vec::new() };
 
     fn of(answered: &'a Answered<'a>) -> Self {
         let planned = answered.planned;
@@ -70,8 +73,11 @@ impl<'a> Body<'a> {
                 body.blocked |= !made.is_allowed();
                 retry_after = retry_after.max(Decision::retry_after(made));
             }
-            body.decisions.push(Made::of(rule, check, made, true));
+            let unknown = is_unasked(check, verdict);
+            let made = Made::of(rule, check, made, true);
+            body.decisions.push(if unknown { made.unknown() } else { made });
         }
+        body.by = (verdict.by() != By::Store).then_some(verdict.by().as_str());
         Self { retry_after_ms: retry_after.map(Span::as_millis_ceil), ..body }
     }
 }

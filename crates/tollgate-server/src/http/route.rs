@@ -7,6 +7,7 @@ use hyper::Method;
 pub(crate) enum Route {
     Index,
     Health,
+    Ready,
     Metrics,
     Throttle,
     ThrottleBatch,
@@ -17,9 +18,10 @@ pub(crate) enum Route {
 }
 
 impl Route {
-    pub(crate) const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 10] = [
         Self::Index,
         Self::Health,
+        Self::Ready,
         Self::Metrics,
         Self::Throttle,
         Self::ThrottleBatch,
@@ -39,6 +41,7 @@ impl Route {
         match self {
             Self::Index => "/",
             Self::Health => "/healthz",
+            Self::Ready => "/readyz",
             Self::Metrics => "/metrics",
             Self::Throttle => "/v1/throttle",
             Self::ThrottleBatch => "/v1/throttle/batch",
@@ -65,6 +68,6 @@ impl Route {
 
     /// Whether it is only looked at.
     const fn is_page(self) -> bool {
-        matches!(self, Self::Index | Self::Health | Self::Metrics)
+        matches!(self, Self::Index | Self::Health | Self::Ready | Self::Metrics)
     }
 }

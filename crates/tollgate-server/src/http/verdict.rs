@@ -1,17 +1,18 @@
 //! A verdict as a response: JSON and headers.
 
 mod decisions;
+mod list;
 
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
 use hyper::{Response, StatusCode};
 use serde::Serialize;
-use tollgate::{CheckError, Decision, Gate, Limit, Plan, Span, Verdict};
+use tollgate::{By, Decision, Gate, Limit, Plan, Refusal, Span, Verdict};
 use tollgate_rules::{Answered, Outcome};
-use tracing::debug;
 
-pub(super) use self::decisions::{Decisions, Made};
+pub(super) use self::decisions::{Decisions, Made, is_unasked};
+pub(super) use self::list::Verdicts;
 use super::{Answer, headers};
 
 /// What is said about a request that was decided.
@@ -25,6 +26,8 @@ pub(super) struct Decided<'a> {
     tier: Option<&'a str>,
     /// The limit and the decision that say most, of those that may refuse.
     strictest: Option<(&'a Limit, &'a Decision)>,
+    /// Whether nobody knows how that one stands, because the store was not there.
+    unknown: bool,
     /// What was asked for.
     cost: u64,
     retry_after: Option<Span>,
@@ -32,6 +35,7 @@ pub(super) struct Decided<'a> {
     /// What has to be brought back when the request has ended.
     slot: Option<String>,
     decisions: Decisions<'a>,
+    by: By,
     /// The status of a refusal, unless another was asked for.
     refused: StatusCode,
 }
@@ -49,11 +53,13 @@ impl<'a> Decided<'a> {
             identity: None,
             tier: None,
             strictest: None,
+            unknown: false,
             cost,
             retry_after: None,
             delay: Span::ZERO,
             slot: None,
             decisions: Decisions::NONE,
+            by: By::Store,
             refused: StatusCode::TOO_MANY_REQUESTS,
         }
     }
@@ -77,10 +83,22 @@ impl<'a> Decided<'a> {
         });
         let refusal = strictest.filter(|_| !verdict.is_allowed());
         let refusal = refusal.and_then(|(_, decision)| decision.refusal());
+        let unasked = |check: usize| {
+            let check = plan.checks().get(check);
+            check.is_some_and(|check| is_unasked(check, verdict))
+        };
+        let unknown = verdict.strictest().is_some_and(|strictest| unasked(strictest.check));
+        let refused = match refusal {
+            Some(Refusal::Unreachable) => StatusCode::SERVICE_UNAVAILABLE,
+            _ => StatusCode::TOO_MANY_REQUESTS,
+        };
         Self {
             allowed: verdict.is_allowed(),
-            reason: refusal.map(tollgate::Refusal::as_str),
+            reason: refusal.map(Refusal::as_str),
             strictest,
+            unknown,
+            by: verdict.by(),
+            refused,
             retry_after: verdict.retry_after(),
             delay: verdict.delay(),
             decisions: Decisions { plan: Some(plan), verdict: Some(verdict), planned: None },
@@ -136,16 +154,16 @@ impl<'a> Decided<'a> {
         let mut body = Vec::new();
         if may_have_body(status) {
             body.reserve(Self::USUAL_LENGTH);
-            self.write(&mut body);
+            self.write(&mut body, Some(status));
         }
         let mut answer = Response::new(Full::from(Bytes::from(body)));
         *answer.status_mut() = status;
         let headers = answer.headers_mut();
         if may_have_body(status) {
-            headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.content_type()));
         }
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        if let (Some((limit, decision)), Some(rule)) = (self.strictest, self.rule) {
+        if let (Some((limit, decision)), Some(rule)) = (self.known(), self.rule) {
             headers::write(headers, rule, limit, decision);
         }
         if let Some(identity) = self.identity {
@@ -154,10 +172,30 @@ impl<'a> Decided<'a> {
         answer
     }
 
-    /// Writes the verdict as JSON.
-    fn write(&self, out: &mut Vec<u8>) {
-        let decision = self.strictest.map(|(_, decision)| decision);
+    /// The limit and the decision that say most, if anybody knows how they stand.
+    fn known(&self) -> Option<(&'a Limit, &'a Decision)> {
+        self.strictest.filter(|_| !self.unknown)
+    }
+
+    /// Whether it is refused because the store is not there: for now, and through no fault of the
+    /// caller's.
+    fn is_unreachable(&self) -> bool {
+        self.reason == Some(Refusal::Unreachable.as_str())
+    }
+
+    fn content_type(&self) -> &'static str {
+        if self.is_unreachable() { "application/problem+json" } else { "application/json" }
+    }
+
+    /// Writes the verdict as JSON; a refusal for want of the store is a problem of this status, too.
+    fn write(&self, out: &mut Vec<u8>, status: Option<StatusCode>) {
+        let decision = self.known().map(|(_, decision)| decision);
+        let problem = status.filter(|_| self.is_unreachable());
         let body = Body {
+            kind: problem.map(|_| REDUCED_CAPACITY),
+            title: problem.map(|_| "Temporary reduced capacity"),
+            status: problem.map(|status| status.as_u16()),
+            detail: problem.map(|_| UNREACHABLE),
             allowed: self.allowed,
             rule: self.rule,
             reason: self.reason,
@@ -170,6 +208,7 @@ impl<'a> Decided<'a> {
             reset_after_ms: decision.map(|decision| decision.reset_after().as_millis_ceil()),
             delay_ms: self.delay.as_millis_ceil(),
             slot: self.slot.as_deref(),
+            by: (self.by != By::Store).then_some(self.by.as_str()),
             decisions: self.decisions,
         };
         // Writing text and numbers to memory does not fail.
@@ -183,8 +222,22 @@ fn may_have_body(status: StatusCode) -> bool {
     !matches!(status, S::NO_CONTENT | S::RESET_CONTENT | S::NOT_MODIFIED)
 }
 
+/// The type of problem that says that more is possible at other times, as registered for the
+/// rate-limit headers.
+const REDUCED_CAPACITY: &str =
+    "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity";
+const UNREACHABLE: &str = "the store that counts for all nodes cannot be asked, and the rule refuses then; try again later";
+
 #[derive(Serialize)]
 struct Body<'a> {
+    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
+    kind: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    detail: Option<&'static str>,
     allowed: bool,
     rule: Option<&'a str>,
     reason: Option<&'static str>,
@@ -200,51 +253,7 @@ struct Body<'a> {
     delay_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     slot: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    by: Option<&'static str>,
     decisions: Decisions<'a>,
-}
-
-/// What stands in a list where a verdict would be.
-#[derive(Serialize)]
-struct Undecided {
-    /// Neither: nobody knows.
-    allowed: Option<bool>,
-    error: String,
-}
-
-/// The verdicts of a list, as JSON.
-pub(super) struct Verdicts {
-    list: Vec<u8>,
-}
-
-impl Verdicts {
-    pub(super) fn with_capacity(verdicts: usize) -> Self {
-        let mut list = Vec::with_capacity(2 + verdicts * Decided::USUAL_LENGTH);
-        list.push(b'[');
-        Self { list }
-    }
-
-    pub(super) fn add(&mut self, decided: &Decided<'_>) {
-        self.next();
-        decided.write(&mut self.list);
-    }
-
-    /// Adds that one could not be decided: the others have been, and their verdicts have to be told.
-    pub(super) fn add_undecided(&mut self, error: &CheckError) {
-        self.next();
-        let undecided = Undecided { allowed: None, error: error.to_string() };
-        // Writing text to memory does not fail.
-        let _ = serde_json::to_writer(&mut self.list, &undecided);
-        debug!(%error, "not decided");
-    }
-
-    fn next(&mut self) {
-        if self.list.len() > 1 {
-            self.list.push(b',');
-        }
-    }
-
-    pub(super) fn finish(mut self) -> Vec<u8> {
-        self.list.push(b']');
-        self.list
-    }
 }

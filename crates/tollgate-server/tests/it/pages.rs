@@ -17,6 +17,7 @@ async fn the_front_page_says_what_this_is_and_how_to_try_it() {
         "/v1/throttle",
         "/v1/throttle/batch",
         "/healthz",
+        "/readyz",
         "/metrics",
         "curl -i http://tollgate/v1/throttle -d ",
     ] {
@@ -42,7 +43,7 @@ async fn health_is_ok() {
 async fn head_answers_like_get_without_the_body() {
     let gate = Gate::open().await;
     let mut client = gate.client().await;
-    for path in ["/", "/healthz", "/metrics", "/nowhere"] {
+    for path in ["/", "/healthz", "/readyz", "/metrics", "/nowhere"] {
         let (head, get) = (client.head(path).await, client.get(path).await);
         assert_eq!(head.status, get.status, "{path}");
         assert_eq!(head.header("content-type"), get.header("content-type"), "{path}");
@@ -77,6 +78,7 @@ async fn the_wrong_method_is_told_the_right_ones() {
         ("PUT", "/v1/release", "POST"),
         ("DELETE", "/v1/report", "POST"),
         ("POST", "/healthz", "GET, HEAD"),
+        ("POST", "/readyz", "GET, HEAD"),
         ("DELETE", "/", "GET, HEAD"),
         ("BREW", "/metrics", "GET, HEAD"),
     ] {

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use tollgate::Limiter;
+use tollgate::{Limiter, Memory};
 use tollgate_rules::RuleFile;
 
 use super::*;
@@ -10,7 +10,7 @@ use super::*;
 /// A rule file and its follower; the file is removed with the test.
 struct Followed {
     folder: PathBuf,
-    follower: Follower,
+    follower: Follower<Memory>,
 }
 
 fn rules(count: usize) -> String {
@@ -40,6 +40,12 @@ impl Followed {
 
     fn in_force(&self) -> Arc<RuleSet> {
         Arc::clone(&self.follower.gate.rules())
+    }
+
+    /// The settings that wait for a restart.
+    fn changed(&self) -> Vec<&'static str> {
+        let secret = self.follower.gate.rules().store_secret();
+        self.follower.changed(&self.follower.settings, secret).collect()
     }
 
     /// How often rules are put in force while it looks so often.
@@ -111,12 +117,12 @@ fn settings_wait_for_the_next_start() {
     let mut followed = Followed::new("settings");
     followed.write(&(rules(1) + "store: { memory: { max: 8MiB } }\n"));
     followed.replaced(2);
-    let changed: Vec<_> = followed.follower.changed(&followed.follower.settings).collect();
+    let changed: Vec<_> = followed.changed();
     assert_eq!(changed, ["store"]);
     let listen = "listen: { http: { address: 127.0.0.1:1, proxy_protocol: loopback } }\n";
     followed.write(&(rules(1) + listen));
     followed.replaced(2);
-    let changed: Vec<_> = followed.follower.changed(&followed.follower.settings).collect();
+    let changed: Vec<_> = followed.changed();
     assert_eq!(changed, ["listen"]);
 }
 
@@ -157,4 +163,19 @@ fn any_of_the_files_may_say_that_there_are_no_rules() {
     fs::write(followed.folder.join("more.yaml"), "rules: []\n").unwrap();
     assert_eq!(followed.replaced(5), 1);
     assert!(followed.in_force().rules().is_empty());
+}
+
+#[test]
+fn a_shared_store_and_its_secret_wait_too() {
+    let mut followed = Followed::new("shared");
+    followed.write(&(rules(1) + "store: redis://127.0.0.1:1\n"));
+    followed.replaced(2);
+    assert_eq!(followed.changed(), ["store"]);
+    let secret = "secret: 0123456789abcdef0123456789abcdef\n";
+    followed.write(&(rules(1) + secret));
+    followed.replaced(2);
+    assert!(followed.changed().is_empty(), "the memory store does not go by it");
+    followed.follower.started_with.redis =
+        Some(tollgate_rules::RedisSettings::at("redis://127.0.0.1:1".parse().unwrap()));
+    assert_eq!(followed.changed(), ["store", "secret"]);
 }

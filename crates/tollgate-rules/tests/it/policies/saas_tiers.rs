@@ -122,7 +122,7 @@ fn going_down_and_up_again_within_a_minute_gains_nothing() {
         stage.replace(with_table("saas-tiers", TABLE, "bookshop,free\n"));
         stage.admit(1, &request.cost(0));
     }
-    assert_eq!(stage.burst(&request), 10);
+    assert!(stage.burst(&request) <= 10, "it may only lose by it");
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Every limit's answer, as JSON.
 
 use serde::{Serialize, Serializer};
-use tollgate::{Ask, Check, Decision, Plan, Span, Verdict};
+use tollgate::{Ask, By, Check, Decision, Outage, Plan, Scope, Span, Verdict};
 use tollgate_rules::{Mode, Planned, Rule};
 
 /// Every decision that was made; alternatives that were not needed are left out.
@@ -16,7 +16,7 @@ pub(in crate::http) struct Decisions<'a> {
 impl<'a> Decisions<'a> {
     pub(super) const NONE: Self = Self { plan: None, verdict: None, planned: None };
 
-    fn each(&self) -> impl Iterator<Item = Made<'a>> {
+    fn each(self) -> impl Iterator<Item = Made<'a>> {
         let checks = self.plan.map_or(&[][..], Plan::checks);
         let made = self.verdict.map_or(&[][..], Verdict::decisions);
         let (planned, admitted) = (self.planned, self.verdict.is_some_and(Verdict::is_allowed));
@@ -27,7 +27,9 @@ impl<'a> Decisions<'a> {
             // An alternative that is met although the limit before it refuses.
             let soft = check.is_alternative() && before_refused && admitted && made.is_allowed();
             before_refused = !made.is_allowed();
-            asks(check).then(|| Made { soft, ..Made::of(rule, check, made, admitted) })
+            let unknown = self.verdict.is_some_and(|verdict| is_unasked(check, verdict));
+            let made = || Made { soft, ..Made::of(rule, check, made, admitted) };
+            asks(check).then(|| if unknown { made().unknown() } else { made() })
         })
     }
 }
@@ -35,6 +37,14 @@ impl<'a> Decisions<'a> {
 /// Whether a check asks for anything: one that only tells of a change of tier does not.
 fn asks(check: &Check<'_>) -> bool {
     !matches!(check.asks(), Ask::Rescale { .. })
+}
+
+/// Whether a check was answered without being asked, because the store was not there: how its
+/// counter stands is not known.
+pub(in crate::http) fn is_unasked(check: &Check<'_>, verdict: &Verdict) -> bool {
+    matches!(verdict.by(), By::Share | By::Policy)
+        && check.scope() == Scope::Cluster
+        && check.outage() != Outage::Local
 }
 
 impl Serialize for Decisions<'_> {
@@ -57,14 +67,19 @@ pub(in crate::http) struct Made<'a> {
     soft: bool,
     reason: Option<&'static str>,
     limit: u64,
-    remaining: u64,
+    remaining: Option<u64>,
     granted: u64,
     retry_after_ms: Option<u64>,
-    reset_after_ms: u64,
+    reset_after_ms: Option<u64>,
     delay_ms: u64,
 }
 
 impl<'a> Made<'a> {
+    /// The same without what nobody knows.
+    pub(in crate::http) fn unknown(self) -> Self {
+        Self { remaining: None, reset_after_ms: None, ..self }
+    }
+
     pub(in crate::http) fn of(
         rule: Option<&'a Rule>,
         check: &Check<'a>,
@@ -88,10 +103,10 @@ impl<'a> Made<'a> {
             soft: false,
             reason: decision.refusal().map(tollgate::Refusal::as_str),
             limit: decision.limit(),
-            remaining: decision.remaining(),
+            remaining: Some(decision.remaining()),
             granted: decision.granted(),
             retry_after_ms: decision.retry_after().map(Span::as_millis_ceil),
-            reset_after_ms: decision.reset_after().as_millis_ceil(),
+            reset_after_ms: Some(decision.reset_after().as_millis_ceil()),
             delay_ms: delay.as_millis_ceil(),
         }
     }

@@ -1,0 +1,100 @@
+//! What is stronger than what.
+
+use clap::Parser;
+use tollgate_rules::{RuleFile, Shelf};
+
+use super::*;
+use crate::args::{Args, Command};
+
+fn settings(typed: &str, file: &str) -> Result<Settings> {
+    let words = "tollgate serve".split(' ').chain(typed.split(' ').filter(|w| !w.is_empty()));
+    let Command::Serve(args) = Args::parse_from(words).command else { panic!("not serve") };
+    let shelf = Shelf::new().with("etc/rules.yaml", file);
+    let file = RuleFile::load_with("etc/rules.yaml".as_ref(), &shelf, &|_| None).unwrap();
+    assert!(file.rules.is_some(), "{}", file.report);
+    let store = TypedStore::of(&args, None).unwrap_or_else(|failure| panic!("{failure}"));
+    Settings::of(&args, store, &file.settings)
+}
+
+const FILE: &str = "
+store: { memory: { max: 8MiB, snapshot: kept, snapshot_every: 5m } }
+listen: { http: { address: 127.0.0.1:1, proxy_protocol: [10.0.0.0/8] } }
+";
+
+#[test]
+fn what_nobody_says_is_usual() {
+    let usual = Settings {
+        address: "127.0.0.1:7070".parse().unwrap(),
+        proxy_protocol: Vec::new(),
+        redis: None,
+        memory_max: None,
+        snapshot: None,
+        snapshot_every: Duration::from_secs(60),
+        shutdown_timeout: Duration::from_secs(10),
+    };
+    assert_eq!(settings("", "").unwrap(), usual);
+}
+
+#[test]
+fn what_the_file_says_is_gone_by() {
+    let by_file = Settings {
+        address: "127.0.0.1:1".parse().unwrap(),
+        proxy_protocol: vec!["10.0.0.0/8".to_owned()],
+        redis: None,
+        memory_max: Some(8 << 20),
+        snapshot: Some("etc/kept".into()),
+        snapshot_every: Duration::from_secs(300),
+        shutdown_timeout: Duration::from_secs(10),
+    };
+    assert_eq!(settings("", FILE).unwrap(), by_file);
+}
+
+#[test]
+fn what_was_typed_is_stronger_than_the_file() {
+    let typed = "--http 127.0.0.1:2 --memory-max 2MiB --snapshot other --snapshot-every 1h \
+                     --shutdown-timeout 3";
+    let expected = Settings {
+        address: "127.0.0.1:2".parse().unwrap(),
+        proxy_protocol: vec!["10.0.0.0/8".to_owned()],
+        redis: None,
+        memory_max: Some(2 << 20),
+        snapshot: Some("other".into()),
+        snapshot_every: Duration::from_secs(3_600),
+        shutdown_timeout: Duration::from_secs(3),
+    };
+    assert_eq!(settings(typed, FILE).unwrap(), expected);
+}
+
+#[test]
+fn a_shared_store_comes_from_the_file_or_is_typed() {
+    let shared =
+        "store: { redis: { url: 'redis://cache', prefix: 'shop:' }, memory: { max: 8MiB } }";
+    let by_file = settings("", shared).unwrap();
+    let redis = by_file.redis.unwrap();
+    assert_eq!((redis.url.reveal(), redis.prefix.as_deref()), ("redis://cache", Some("shop:")));
+    assert_eq!(by_file.memory_max, Some(8 << 20), "what a node keeps by itself");
+    assert_eq!(settings("--store memory", shared).unwrap().redis, None);
+    let typed = settings("--store redis://other", "").unwrap().redis.unwrap();
+    assert_eq!(typed.url.reveal(), "redis://other");
+    for (typed, file) in [("--snapshot kept", shared), ("--snapshot kept --store redis://x", "")] {
+        let error = settings(typed, file).unwrap_err().to_string();
+        assert!(error.starts_with("there is no snapshot beside a shared store\nhint: "), "{error}");
+    }
+    let kept = settings("--store redis://other", FILE).unwrap();
+    assert_eq!(kept.snapshot, None, "what the file says of the memory store alone");
+}
+
+#[test]
+fn somewhere_has_to_be_listened() {
+    let off = "listen: { http: off }";
+    for (typed, file, words) in [
+        ("--http off", "", "--http is off"),
+        ("--http off", FILE, "--http is off"),
+        ("", off, "`listen.http` in the rule file is off"),
+    ] {
+        let error = settings(typed, file).unwrap_err().to_string();
+        assert!(error.contains(words) && error.contains("\nhint: "), "{error}");
+    }
+    let address = settings("--http 127.0.0.1:2", off).unwrap().address;
+    assert_eq!(address.port(), 2, "what was typed turns it on again");
+}

@@ -1,0 +1,61 @@
+use super::*;
+
+#[test]
+fn urls_are_read_and_shown_without_their_password() {
+    for (text, shown, username, password) in [
+        ("redis://127.0.0.1", "redis://127.0.0.1", false, false),
+        ("redis://cache.internal:6380", "redis://cache.internal:6380", false, false),
+        ("rediss://cache/3", "rediss://cache/3", false, false),
+        ("redis://[::1]:6379/0", "redis://[::1]:6379/0", false, false),
+        ("redis://[::1]", "redis://[::1]", false, false),
+        ("redis://ann@cache:1", "redis://ann@cache:1", true, false),
+        ("redis://ann:s3cret@cache:1/2", "redis://ann:***@cache:1/2", true, true),
+        ("redis://:s3cret@cache", "redis://:***@cache", false, true),
+        ("redis://ann:@cache", "redis://ann:@cache", true, false),
+        ("redis://:a:b@c@cache", "redis://:***@cache", false, true),
+        ("redis://:p%2Fw@cache/", "redis://:***@cache/", false, true),
+    ] {
+        let url: StoreUrl = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert_eq!(url.to_string(), shown);
+        assert_eq!(format!("{url:?}"), shown);
+        assert_eq!((url.has_username(), url.has_password()), (username, password), "{text}");
+        assert_eq!(url.reveal(), text);
+        assert_eq!(Some(url.scheme()), text.split(':').next());
+    }
+}
+
+#[test]
+fn others_are_refused_with_what_would_be_right_and_nothing_of_what_they_hide() {
+    for (text, words) in [
+        ("", "this is not a store; use `memory`, `redis://host:port`"),
+        ("localhost:6379", "this is not a store"),
+        ("s3cret", "this is not a store"),
+        ("http://s3cret@cache", "there is no store `http://`; use `memory`"),
+        ("unix:///s3cret", "there is no store `unix://`"),
+        ("valkey://s3cret@cache", "a Valkey server is named like a Redis"),
+        ("redis+sentinel://s3cret@cache", "`redis+sentinel://` is not understood yet"),
+        ("rediss+cluster://s3cret@cache", "`rediss+cluster://` is not understood yet"),
+        ("REDIS://s3cret@cache", "there is no store `REDIS://`"),
+        ("redis://", "no host"),
+        ("redis://:6379", "no host"),
+        ("redis://:s3cret@", "no host"),
+        ("redis://[::1", "no host"),
+        ("redis://[s3cret]", "no host"),
+        ("redis://[::1]s3cret", "no host"),
+        ("redis://cache:", "the port"),
+        ("redis://cache:0", "the port"),
+        ("redis://cache:65536", "the port"),
+        ("redis://cache:+1", "the port"),
+        ("redis://:s3cret/x@cache", "the number of a database"),
+        ("redis://cache/-1", "the number of a database"),
+        ("redis://cache/0/1", "the number of a database"),
+        ("redis://cache/0?s3cret=1", "nothing behind `?` or `#`"),
+        ("redis://:s3#cret@cache", "nothing behind `?` or `#`"),
+        ("redis://:s3 cret@cache", "write a space as %20"),
+        ("s3cret@x://cache", "this is not a store"),
+    ] {
+        let error = text.parse::<StoreUrl>().expect_err(text).to_string();
+        assert!(error.contains(words), "{text}: {error}");
+        assert!(!error.contains("s3"), "{text}: {error}");
+    }
+}

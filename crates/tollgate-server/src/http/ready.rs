@@ -1,0 +1,105 @@
+//! `GET /readyz`: whether requests can be answered, and how the store is doing.
+//!
+//! While a store is down that all nodes share, all of them would be unready at once, and nobody left to
+//! answer by the rules' own word on it. So that is told, and is no reason to be taken out of service,
+//! unless whoever asks wants it to be.
+
+use std::time::Duration;
+
+use hyper::StatusCode;
+use serde::Serialize;
+use tollgate_redis::Health;
+
+use super::problem::{Mistake, Problem};
+use super::{Answer, json};
+use crate::measured::Shared;
+
+const STRICT: &str = "strict";
+
+#[derive(Serialize)]
+struct Body<'a> {
+    ready: bool,
+    degraded: bool,
+    store: Store<'a>,
+}
+
+#[derive(Serialize)]
+struct Store<'a> {
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<&'static str>,
+    /// For how long that has been so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    for_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clock_offset_ms: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nodes: Option<u32>,
+}
+
+impl Store<'_> {
+    const MEMORY: Self = Self {
+        kind: "memory",
+        state: None,
+        for_ms: None,
+        why: None,
+        server: None,
+        version: None,
+        clock_offset_ms: None,
+        nodes: None,
+    };
+}
+
+impl<'a> From<&'a Health> for Store<'a> {
+    fn from(health: &'a Health) -> Self {
+        let server = health.server.as_ref();
+        Self {
+            kind: "redis",
+            state: Some(if health.up { "reached" } else { "degraded" }),
+            for_ms: Some(millis(health.since)),
+            why: health.why.as_deref().filter(|_| !health.up),
+            server: server.map(|server| server.kind),
+            version: server.map(|server| &*server.version).filter(|version| !version.is_empty()),
+            clock_offset_ms: health.clock_offset_micros.map(in_millis),
+            nodes: Some(health.nodes),
+        }
+    }
+}
+
+/// How the store is doing; 503 only where the query asks for that.
+pub(super) fn answer(shared: Option<&Shared>, query: Option<&str>) -> Result<Answer, Problem> {
+    let strict = match query {
+        None | Some("") => false,
+        Some(STRICT) => true,
+        Some(_) => {
+            let detail = format!("the query may say `{STRICT}` and nothing else");
+            return Err(Problem::mistaken(vec![Mistake::new("query", detail)]));
+        }
+    };
+    let health = shared.map(|shared| &shared.health);
+    let degraded = health.is_some_and(|health| !health.up);
+    let ready = !(strict && degraded);
+    let store = health.map_or(Store::MEMORY, Store::from);
+    let body = Body { ready, degraded, store };
+    // Writing text and numbers to memory does not fail.
+    let mut answer = json(serde_json::to_vec(&body).unwrap_or_default());
+    if !ready {
+        *answer.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+    }
+    Ok(answer)
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[allow(clippy::cast_precision_loss, reason = "for people, who need no more digits")]
+fn in_millis(micros: i64) -> f64 {
+    micros as f64 / 1_000.0
+}
