@@ -26,8 +26,9 @@ local function read_check(args, at, cells)
   elseif ask == CHARGE then
     check.units, at = read('<d', args, at)
   elseif ask == SETTLE or ask == RENEW then
-    check.id, check.units, check.at, check.ends, check.ends_parts, check.counted_in, check.lapses, check.actual, at =
-      read('<c16ddddddd', args, at)
+    check.id, check.units, check.at, at = read('<c16dd', args, at)
+    check.ends, check.ends_parts, check.counted_in, at = read('<ddd', args, at)
+    check.lapses, check.actual, at = read('<dd', args, at)
   elseif ask == RESCALE then
     check.from, at = bucket.read(args, at)
     check.remembered_for, at = read('<d', args, at)

@@ -16,7 +16,8 @@ use redis::{Cmd, Value};
 use smallvec::SmallVec;
 use tokio::runtime::Handle;
 use tokio::sync::{Notify, oneshot};
-use tokio::time::{Instant, timeout_at};
+use tokio::task::yield_now;
+use tokio::time::{Instant, sleep_until, timeout_at};
 use tollgate_core::Time;
 
 use self::desk::{Desk, Letter, Line};
@@ -47,7 +48,7 @@ pub(crate) struct Courier {
     clock: StoreClock,
     counters: Arc<Counters>,
     /// Wakes whoever looks after the connection.
-    pub(crate) trouble: Notify,
+    pub(crate) trouble: Arc<Notify>,
 }
 
 impl Courier {
@@ -59,21 +60,31 @@ impl Courier {
     ) -> Self {
         let down = Failure::new(Class::Down, "it has not been reached yet");
         let desk = Mutex::new(Desk::new(down));
-        Self { desk, handle, deadline, clock, counters, trouble: Notify::new() }
+        Self { desk, handle, deadline, clock, counters, trouble: Arc::new(Notify::new()) }
     }
 
     /// Asks the server about some sets, in their order.
-    pub(crate) async fn ask(self: &Arc<Self>, sets: SmallVec<[Packed; 1]>) -> Outcome {
+    pub(crate) async fn ask(
+        self: &Arc<Self>,
+        sets: SmallVec<[Packed; 1]>,
+        until: Instant,
+    ) -> Outcome {
         let (sender, receiver) = oneshot::channel();
-        let until = Instant::now() + self.deadline;
         self.post(sets, Some(sender), until)?;
-        match timeout_at(until, receiver).await {
-            Ok(Ok(outcome)) => outcome,
-            Ok(Err(_)) => {
+        // The timer of whoever waits: the store's runtime may be standing still. Only who waits
+        // outside of any has to rely on that.
+        let own = Handle::try_current().unwrap_or_else(|_| self.handle.clone());
+        let over = {
+            let _within = own.enter();
+            sleep_until(until)
+        };
+        tokio::select! {
+            biased;
+            outcome = receiver => outcome.unwrap_or_else(|_| {
                 Err(Failure::new(Class::Connection, "the runtime of the store has ended"))
-            }
+            }),
             // Whether the server is gone, or only slow, whoever carries the letter will find out.
-            Err(_) => {
+            () = over => {
                 let failure = self.unanswered();
                 self.count(&failure);
                 Err(failure)
@@ -81,10 +92,20 @@ impl Courier {
         }
     }
 
+    /// When somebody who asks now is released.
+    pub(crate) fn until(&self) -> Instant {
+        Instant::now() + self.deadline
+    }
+
+    /// Whether an answer that took so long would have come in time.
+    pub(crate) fn is_in_time(&self, took: Duration) -> bool {
+        took <= self.deadline
+    }
+
     /// Tells the server something whose answer nobody waits for.
     pub(crate) fn tell(self: &Arc<Self>, sets: SmallVec<[Packed; 1]>) {
         // Whatever it was, it comes back by itself in time: nothing is kept to be told later.
-        let _ = self.post(sets, None, Instant::now() + self.deadline);
+        let _ = self.post(sets, None, self.until());
     }
 
     fn post(
@@ -97,9 +118,13 @@ impl Courier {
         let posted = self.desk().post(letter);
         match posted {
             Ok(None) => Ok(()),
-            Ok(Some((batch, line))) => {
+            Ok(Some(line)) => {
                 let courier = Arc::clone(self);
-                self.handle.spawn(async move { courier.deliver(batch, line).await });
+                self.handle.spawn(async move {
+                    let abandoned = Abandoned { courier: &courier, generation: line.generation };
+                    courier.deliver(line).await;
+                    std::mem::forget(abandoned);
+                });
                 Ok(())
             }
             Err(failure) => {
@@ -138,9 +163,18 @@ impl Courier {
         }
     }
 
-    /// Delivers this batch, and then whatever is waiting, until nothing is.
-    async fn deliver(&self, mut batch: Vec<Letter>, mut line: Line) {
+    /// Delivers whatever is waiting, until nothing is.
+    async fn deliver(&self, mut line: Line) {
         loop {
+            // Whoever was just answered, or came at the same time, may have more to ask: a turn of
+            // the scheduler lets them, and all of that goes together.
+            yield_now().await;
+            let next = self.desk().next(line.generation);
+            for late in next.late {
+                late.fail(&Failure::new(Class::Overload, "too many were waiting for the store"));
+                self.counters.overloads.one();
+            }
+            let Some(batch) = next.batch else { return };
             let sent = self.clock.machine();
             match self.deliver_one(&batch, &mut line).await {
                 Ok(answers) => self.hand_out(batch, answers, sent, line.generation),
@@ -154,23 +188,10 @@ impl Courier {
                     }
                 }
             }
-            let next = self.desk().next(line.generation);
-            for late in next.late {
-                late.fail(&Failure::new(Class::Overload, "too many were waiting for the store"));
-                self.counters.overloads.one();
-            }
-            match next.batch {
-                Some(next) => batch = next,
-                None => return,
-            }
         }
     }
 
-    async fn deliver_one(
-        &self,
-        batch: &[Letter],
-        line: &mut Line,
-    ) -> Result<Vec<Answer>, Failure> {
+    async fn deliver_one(&self, batch: &[Letter], line: &mut Line) -> Result<Vec<Answer>, Failure> {
         let call = Call::of(batch.iter().flat_map(Letter::unanswered));
         // Each caller's own deadline runs by itself; this one says whether the server is there.
         let until = Instant::now() + self.deadline;
@@ -180,7 +201,8 @@ impl Courier {
         let answer = tokio::select! {
             biased;
             answer = timeout_at(until, self.put(&call, &mut line.connection)) => answer,
-            () = broken => Ok(Err(Failure::new(Class::Down, "it was given up meanwhile"))),
+            // It was sent, and may be done yet.
+            () = broken => Ok(Err(Failure::new(Class::Timeout, "it was given up meanwhile"))),
         };
         self.counters.in_flight.sub(1);
         answer.unwrap_or_else(|_| Err(self.unanswered()))
@@ -220,8 +242,8 @@ impl Courier {
         let mut answers = answers.into_iter();
         let mut again = Vec::new();
         for mut letter in batch {
-            if letter.take(&mut answers) {
-                letter.finish(sent, received);
+            if letter.take(&mut answers, sent) {
+                letter.finish(received);
             } else {
                 again.push(letter);
             }
@@ -239,6 +261,20 @@ impl Courier {
 
     fn desk(&self) -> MutexGuard<'_, Desk> {
         self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// A delivery that ended without having come to its end: its runtime is gone, and whoever waits
+/// for it would wait in vain.
+struct Abandoned<'a> {
+    courier: &'a Courier,
+    generation: u64,
+}
+
+impl Drop for Abandoned<'_> {
+    fn drop(&mut self) {
+        let failure = Failure::new(Class::Connection, "the runtime of the store has ended");
+        self.courier.give_up_line(self.generation, &failure);
     }
 }
 

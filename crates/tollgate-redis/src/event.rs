@@ -73,7 +73,12 @@ impl ServerInfo {
 
 impl fmt::Display for ServerInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}", self.kind, if self.version.is_empty() { "of unknown version" } else { &self.version })
+        write!(
+            f,
+            "{} {}",
+            self.kind,
+            if self.version.is_empty() { "of unknown version" } else { &self.version }
+        )
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use tokio::sync::watch;
+use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use crate::clock::StoreClock;
@@ -17,6 +17,7 @@ use crate::event::{Event, Health, ServerInfo};
 use crate::failure::{Class, Failure};
 use crate::heartbeat::{Beat, Heartbeat};
 use crate::options::OnEvent;
+use crate::owed::Owed;
 use crate::seen::Seen;
 use crate::twin::Naming;
 
@@ -37,6 +38,7 @@ pub(crate) struct Keeper {
     pub(crate) heartbeat: Heartbeat,
     pub(crate) courier: Arc<Courier>,
     pub(crate) seen: Arc<Seen>,
+    pub(crate) owed: Arc<Owed>,
     pub(crate) naming: Arc<Naming>,
     pub(crate) clock: StoreClock,
     pub(crate) counters: Arc<Counters>,
@@ -65,7 +67,11 @@ impl Condition {
     pub(crate) fn new(nodes: u32) -> Self {
         let why = Some(String::from("it has not been reached yet"));
         let known = Known { since: Instant::now(), why, refused: false, server: None };
-        Self { known: Mutex::new(known), nodes: AtomicU32::new(nodes), up: watch::Sender::new(false) }
+        Self {
+            known: Mutex::new(known),
+            nodes: AtomicU32::new(nodes),
+            up: watch::Sender::new(false),
+        }
     }
 
     pub(crate) fn nodes(&self) -> u32 {
@@ -99,7 +105,8 @@ impl Condition {
 /// What the connection hears: what others give back, and its own end.
 struct Ear {
     seen: Arc<Seen>,
-    courier: Arc<Courier>,
+    /// Not the courier itself: that has the connection, which has this.
+    trouble: Arc<Notify>,
     naming: Arc<Naming>,
     clock: StoreClock,
 }
@@ -107,7 +114,7 @@ struct Ear {
 impl Listener for Ear {
     fn hear(&self, message: Option<&[u8]>) {
         match message {
-            None => self.courier.trouble.notify_one(),
+            None => self.trouble.notify_one(),
             Some(message) => {
                 if let Some(counter) = self.naming.counter_freed(message) {
                     self.seen.forget(counter, self.clock.machine());
@@ -143,14 +150,14 @@ impl Keeper {
             let failure = match self.connect(&mut memory).await {
                 Ok(connection) => self.watch(connection, &mut memory).await,
                 Err(failure) => {
-                    if let Some(counter) = failure.class.counter(&self.counters) {
-                        counter.one();
-                    }
+                    self.count(&failure);
                     failure
                 }
             };
             self.seen.stop_hearing();
             self.courier.give_up(&failure);
+            // Nobody will ever know.
+            self.owed.clear_doubts(false);
             self.degraded(&failure);
         }
     }
@@ -158,18 +165,37 @@ impl Keeper {
     async fn connect(&self, memory: &mut Memory) -> Result<MultiplexedConnection, Failure> {
         let ear = Ear {
             seen: Arc::clone(&self.seen),
-            courier: Arc::clone(&self.courier),
+            trouble: Arc::clone(&self.courier.trouble),
             naming: Arc::clone(&self.naming),
             clock: self.clock.clone(),
         };
         let (mut connection, server) = self.connector.connect(Arc::new(ear)).await?;
         self.seen.begin_hearing();
+        let asked = Instant::now();
         let beat = self.heartbeat.beat(&mut connection).await?;
         let restarted = memory.last_run.as_ref().is_some_and(|run| *run != server.run);
         self.note(beat, restarted, memory);
         memory.last_run = Some(server.run.clone());
-        self.reached(&connection, Some(server));
+        self.reach(&connection, Some(server), asked.elapsed());
         Ok(connection)
+    }
+
+    /// Uses the server, if it answers quickly enough to be of use.
+    fn reach(
+        &self,
+        connection: &MultiplexedConnection,
+        server: Option<ServerInfo>,
+        took: Duration,
+    ) {
+        if self.courier.is_in_time(took) {
+            self.reached(connection, server);
+            return;
+        }
+        // Everybody who asked would wait in vain.
+        let why = format!("answers take {} ms, longer than the deadline", took.as_millis());
+        let failure = Failure::new(Class::Timeout, why);
+        self.courier.give_up(&failure);
+        self.degraded(&failure);
     }
 
     /// Watches a connection until it is of no use any more; why it is not.
@@ -187,15 +213,22 @@ impl Keeper {
                     return failure.clone();
                 }
             }
+            let asked = Instant::now();
             match self.heartbeat.beat(&mut connection).await {
                 Ok(beat) => {
+                    let took = asked.elapsed();
                     self.note(beat, false, memory);
+                    if self.courier.is_in_time(took) {
+                        // It answers in turn, so whatever was sent before has been done.
+                        self.owed.clear_doubts(true);
+                    }
                     if given_up.is_some() {
                         self.seen.begin_hearing();
-                        self.reached(&connection, None);
+                        self.reach(&connection, None, took);
                     }
                 }
                 Err(failure) => {
+                    self.count(&failure);
                     self.seen.stop_hearing();
                     self.courier.give_up(&failure);
                     self.degraded(&failure);
@@ -221,8 +254,11 @@ impl Keeper {
         let recent = memory.last_beat.is_some_and(|last| last.elapsed() < REMEMBERED);
         if !beat.known && (recent || restarted) {
             self.counters.state_lost.one();
+            // What was seen before is not how it stands.
+            self.seen.begin_hearing();
             self.tell(&Event::StateLost);
         }
+        self.owed.forget_recovered(beat.now);
         memory.last_beat = Some(Instant::now());
     }
 
@@ -266,6 +302,12 @@ impl Keeper {
                 Class::Refused => Event::Refused { why },
                 _ => Event::Degraded { why },
             });
+        }
+    }
+
+    fn count(&self, failure: &Failure) {
+        if let Some(counter) = failure.class.counter(&self.counters) {
+            counter.one();
         }
     }
 

@@ -174,7 +174,11 @@ impl Options {
     pub fn address(&self) -> String {
         match self.connection.addr() {
             ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. } => {
-                if host.contains(':') { format!("[{host}]:{port}") } else { format!("{host}:{port}") }
+                if host.contains(':') {
+                    format!("[{host}]:{port}")
+                } else {
+                    format!("{host}:{port}")
+                }
             }
             _ => String::from("an address of another kind"),
         }

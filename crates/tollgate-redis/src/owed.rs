@@ -27,6 +27,8 @@ pub(crate) struct Owed {
 struct Debt {
     /// Units that have not been on their way yet.
     units: u64,
+    /// Units of requests that the store may have counted itself: it was asked, and did not answer.
+    doubtful: u64,
     /// Units that may have arrived.
     riding: Option<Riding>,
     /// When they have all come back.
@@ -49,19 +51,42 @@ impl Owed {
         !self.is_empty() && self.debts().contains_key(&counter)
     }
 
-    /// The node has admitted units by itself, which come back by `until`.
-    pub(crate) fn add(&self, counter: Counter, units: u64, until: Time, now: Time) {
+    /// The node has admitted units by itself, which come back by `until`; where the store was asked
+    /// and did not answer, it is doubtful whether it does not know.
+    pub(crate) fn add(&self, counter: Counter, units: u64, until: Time, doubtful: bool) {
         let mut debts = self.debts();
         if debts.len() >= MOST && !debts.contains_key(&counter) {
-            debts.retain(|_, debt| debt.until > now);
-            if debts.len() >= MOST {
-                return;
-            }
+            return;
         }
-        let debt = debts.entry(counter).or_insert(Debt { units: 0, riding: None, until });
-        debt.units = debt.units.saturating_add(units);
+        let none = Debt { units: 0, doubtful: 0, riding: None, until };
+        let debt = debts.entry(counter).or_insert(none);
+        let place = if doubtful { &mut debt.doubtful } else { &mut debt.units };
+        *place = place.saturating_add(units);
         debt.until = debt.until.max(until);
         self.count.store(debts.len(), Ordering::Release);
+    }
+
+    /// The store has answered what it was asked before, or never will.
+    pub(crate) fn clear_doubts(&self, known: bool) {
+        if self.is_empty() {
+            return;
+        }
+        let mut debts = self.debts();
+        debts.retain(|_, debt| {
+            let doubtful = std::mem::take(&mut debt.doubtful);
+            debt.units = debt.units.saturating_add(if known { 0 } else { doubtful });
+            debt.units > 0 || debt.riding.is_some()
+        });
+        self.count.store(debts.len(), Ordering::Release);
+    }
+
+    /// What has come back meanwhile is owed to nobody.
+    pub(crate) fn forget_recovered(&self, now: Time) {
+        if !self.is_empty() {
+            let mut debts = self.debts();
+            debts.retain(|_, debt| debt.until > now);
+            self.count.store(debts.len(), Ordering::Release);
+        }
     }
 
     /// What is to ride in front of the next check of this counter: at most so many units, as no
@@ -69,9 +94,17 @@ impl Owed {
     pub(crate) fn ride(&self, counter: Counter, most: u64, now: Time) -> Option<Riding> {
         let mut debts = self.debts();
         let debt = debts.get_mut(&counter)?;
+        if debt.until <= now {
+            debts.remove(&counter);
+            self.count.store(debts.len(), Ordering::Release);
+            return None;
+        }
         if debt.riding.is_none() {
             let units = debt.units.min(most);
-            if units == 0 || debt.until <= now {
+            if units == 0 && debt.doubtful > 0 {
+                return None;
+            }
+            if units == 0 {
                 debts.remove(&counter);
                 self.count.store(debts.len(), Ordering::Release);
                 return None;
@@ -88,7 +121,7 @@ impl Owed {
         let Some(debt) = debts.get_mut(&counter) else { return };
         if debt.riding.is_some_and(|riding| riding.receipt.id() == id) {
             debt.riding = None;
-            if debt.units == 0 {
+            if debt.units == 0 && debt.doubtful == 0 {
                 debts.remove(&counter);
                 self.count.store(debts.len(), Ordering::Release);
             }
@@ -114,10 +147,10 @@ mod tests {
     fn what_may_have_arrived_rides_again_under_its_id_and_the_rest_after_it() {
         let owed = Owed::default();
         assert!(owed.is_empty());
-        owed.add(COUNTER, 3, at(100), at(0));
+        owed.add(COUNTER, 3, at(100), false);
         let first = owed.ride(COUNTER, 10, at(1)).unwrap();
         assert_eq!(first.units, 3);
-        owed.add(COUNTER, 2, at(200), at(2));
+        owed.add(COUNTER, 2, at(200), false);
         assert_eq!(owed.ride(COUNTER, 10, at(3)), Some(first), "nobody said that it arrived");
         owed.arrived(COUNTER, fresh_id());
         assert_eq!(owed.ride(COUNTER, 10, at(3)), Some(first), "another one did");
@@ -132,10 +165,40 @@ mod tests {
     #[test]
     fn what_has_come_back_is_not_owed() {
         let owed = Owed::default();
-        owed.add(COUNTER, 3, at(100), at(0));
+        owed.add(COUNTER, 3, at(100), false);
         assert_eq!(owed.ride(COUNTER, 10, at(100)), None, "its time is over");
         assert!(owed.is_empty());
-        owed.add(COUNTER, 3, at(100), at(0));
+        owed.add(COUNTER, 3, at(100), false);
         assert_eq!(owed.ride(COUNTER, 1, at(50)).unwrap().units, 1, "of most it is");
+    }
+
+    #[test]
+    fn what_was_riding_and_has_come_back_is_not_owed() {
+        let owed = Owed::default();
+        owed.add(COUNTER, 90, at(100), false);
+        assert!(owed.ride(COUNTER, 100, at(1)).is_some());
+        assert_eq!(owed.ride(COUNTER, 0, at(101)), None, "its window is over");
+        owed.add(COUNTER, 90, at(100), false);
+        owed.forget_recovered(at(99));
+        assert!(!owed.is_empty());
+        owed.forget_recovered(at(100));
+        assert!(owed.is_empty());
+    }
+
+    #[test]
+    fn what_the_store_counted_itself_is_not_charged_again() {
+        let owed = Owed::default();
+        owed.add(COUNTER, 3, at(100), true);
+        owed.add(COUNTER, 2, at(100), false);
+        assert_eq!(owed.ride(COUNTER, 10, at(1)).unwrap().units, 2, "the rest is in doubt");
+        owed.clear_doubts(true);
+        let riding = owed.ride(COUNTER, 10, at(1)).unwrap();
+        owed.arrived(COUNTER, riding.receipt.id());
+        assert!(owed.is_empty(), "it knew the rest");
+        owed.add(COUNTER, 3, at(100), true);
+        assert_eq!(owed.ride(COUNTER, 10, at(1)), None);
+        assert!(owed.owes(COUNTER));
+        owed.clear_doubts(false);
+        assert_eq!(owed.ride(COUNTER, 10, at(1)).unwrap().units, 3, "it never will");
     }
 }

@@ -54,7 +54,7 @@ pub struct Redis {
     courier: Arc<Courier>,
     naming: Arc<Naming>,
     seen: Arc<Seen>,
-    owed: Owed,
+    owed: Arc<Owed>,
     /// Counters of this node alone, and all others while the server is not there.
     memory: Memory<StoreClock>,
     clock: StoreClock,
@@ -83,12 +83,14 @@ impl Redis {
             clock.clone(),
             Arc::clone(&counters),
         ));
-        let (seen, condition) = (Arc::new(Seen::new()), Arc::new(Condition::new(options.nodes)));
+        let (seen, owed) = (Arc::new(Seen::new()), Arc::new(Owed::default()));
+        let condition = Arc::new(Condition::new(options.nodes));
         let keeper = Keeper {
             connector,
             heartbeat: Heartbeat::new(&options.prefix),
             courier: Arc::clone(&courier),
             seen: Arc::clone(&seen),
+            owed: Arc::clone(&owed),
             naming: Arc::clone(&naming),
             clock: clock.clone(),
             counters: Arc::clone(&counters),
@@ -99,7 +101,7 @@ impl Redis {
             courier,
             naming,
             seen,
-            owed: Owed::default(),
+            owed,
             memory,
             clock,
             counters,
@@ -183,7 +185,7 @@ impl Redis {
         let mut letter: SmallVec<[Packed; 1]> = SmallVec::new();
         letter.extend(riders.packed(&self.naming));
         letter.push(packed);
-        let mut reply = self.courier.ask(letter).await?;
+        let mut reply = self.courier.ask(letter, self.courier.until()).await?;
         riders.arrived(&self.owed);
         let Reply { sent, received, .. } = reply;
         match reply.answers.last_mut() {
@@ -259,6 +261,9 @@ impl Drop for Redis {
 
 impl Store for Redis {
     type Clock = StoreClock;
+
+    /// Some calls' worth: each call is a trip, and all of them have one deadline.
+    const TOGETHER: usize = 1_024;
 
     fn clock(&self) -> &StoreClock {
         &self.clock

@@ -91,7 +91,7 @@ impl<S: Store> Limiter<S> {
         // All keys are looked at first: either every check is asked or none is.
         checks.iter().try_for_each(validate)?;
         let mut answers = Vec::with_capacity(checks.len());
-        for checks in checks.chunks(ASKED_TOGETHER) {
+        for checks in checks.chunks(S::TOGETHER) {
             let sets: SmallVec<[Set<'_>; ASKED_TOGETHER]> =
                 checks.iter().map(|check| Set::one(check, fresh_id())).collect();
             let done = self.store().apply_each_at_once(&sets, &mut answers);
@@ -128,7 +128,7 @@ impl<S: Store> Limiter<S> {
     /// Asks plans, each by itself.
     pub(crate) async fn ask_plans(&self, plans: &[Plan<'_>]) -> Vec<Result<Verdict, CheckError>> {
         let mut verdicts = Vec::with_capacity(plans.len());
-        for plans in plans.chunks(ASKED_TOGETHER) {
+        for plans in plans.chunks(S::TOGETHER) {
             self.ask_together(plans, &mut verdicts).await;
         }
         verdicts
@@ -213,7 +213,7 @@ impl<S: Store> Limiter<S> {
     }
 }
 
-/// How many checks are handed to a store at a time.
+/// How many sets are handed to a store without asking for memory.
 const ASKED_TOGETHER: usize = 16;
 /// How often a calendar window is worked out anew when the store's time lies outside it.
 const CALENDAR_TRIES: usize = 4;

@@ -9,6 +9,9 @@ use crate::error::CheckError;
 
 /// Where state lives. It applies a set of checks in one atomic step.
 pub trait Store: Send + Sync + 'static {
+    /// How many sets that have arrived together are handed to it at a time.
+    const TOGETHER: usize = 16;
+
     /// The clock that tells the store's time as well as this process can know it.
     type Clock: Clock;
 

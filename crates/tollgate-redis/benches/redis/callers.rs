@@ -1,11 +1,11 @@
-//! Who asks: callers drawn at random, the same in every run.
+//! Who asks: callers drawn at random.
 
-/// How many there are.
+/// How many there are, unless something else is said.
 pub(crate) const CALLERS: usize = 100_000;
 
-/// The keys of so many callers.
-pub(crate) fn keys(count: usize) -> Vec<String> {
-    (0..count).map(|caller| format!("user:{caller:012}")).collect()
+/// What a caller is known by; `redis-benchmark` writes numbers in the same way.
+pub(crate) fn key(caller: usize) -> String {
+    format!("user:{caller:012}")
 }
 
 /// Draws numbers that look random (SplitMix64).

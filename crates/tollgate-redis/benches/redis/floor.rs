@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tollgate_testbed::Server;
 
-use crate::callers::CALLERS;
+use crate::callers::{CALLERS, key};
 use crate::ground::{RECOVERY_MICROS, UNIT_MICROS};
 use crate::pipeline::{DEPTH, command};
 
@@ -23,9 +23,8 @@ impl<'a> Floor<'a> {
         Self { server, sha: server.command(&["SCRIPT", "LOAD", SCRIPT]).text() }
     }
 
-    /// The command for each caller.
-    pub(crate) fn commands(&self) -> Vec<Vec<u8>> {
-        let key = |caller| format!("user:{caller:012}");
+    /// The call for each caller.
+    pub(crate) fn calls(&self) -> Vec<Vec<u8>> {
         (0..CALLERS).map(|caller| command(&self.words(&key(caller)))).collect()
     }
 

@@ -1,167 +1,157 @@
-//! Tasks that ask one question after the other, as many as a node's requests at a time.
+//! Tasks that ask one question after the other, as many as a node has requests at a time.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
-use tokio::runtime::Runtime;
 use tokio::task::yield_now;
-use tollgate::{Check, Limiter, Plan};
+use tollgate::{Check, Cost, Limit, Limiter, Plan};
 use tollgate_redis::Redis;
-use tollgate_testbed::Server;
 
-use crate::callers::Draws;
-use crate::ground::{LIMITS, counted, without_server};
+use crate::callers::{CALLERS, Draws, key};
+use crate::ground::{Ground, LIMITS};
 
 /// What is asked.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy)]
 pub(crate) enum Asked {
-    /// One limit.
-    One,
+    /// One unit of a limit.
+    One(&'static Limit),
+    /// The same, without asking; it is how failures are reported to a cooldown.
+    Charged(&'static Limit),
     /// A set of four.
     Four,
     /// Nothing: what drawing callers and changing tasks costs by itself.
     Nothing,
 }
 
-/// Who asks what.
-pub(crate) struct Load<'a> {
-    pub(crate) runtime: &'a Runtime,
-    pub(crate) server: &'a Server,
-    pub(crate) nodes: &'a [Limiter<Redis>],
-    pub(crate) keys: &'a Arc<Vec<String>>,
-    pub(crate) asked: Asked,
-    /// Tasks of each node.
-    pub(crate) tasks: usize,
+impl Asked {
+    /// The limit that most cases ask.
+    pub(crate) fn one() -> Self {
+        Self::One(&LIMITS[0])
+    }
+
+    /// Asks about a caller, who has to be allowed.
+    pub(crate) async fn about(self, node: &Limiter<Redis>, caller: usize) {
+        let key = key(caller);
+        let allowed = match self {
+            Self::One(limit) => node.check(Check::new(limit, &key)).await.unwrap().is_allowed(),
+            Self::Charged(limit) => node.charge(limit, &key, Cost::ONE).await.unwrap().is_allowed(),
+            Self::Four => {
+                let mut plan = Plan::new();
+                for limit in &LIMITS[1..] {
+                    plan.require(Check::new(limit, &key));
+                }
+                node.check_plan(&plan).await.unwrap().is_allowed()
+            }
+            Self::Nothing => {
+                yield_now().await;
+                !key.is_empty()
+            }
+        };
+        assert!(allowed, "nobody runs out");
+    }
 }
 
-/// What that took.
+/// What some decisions took.
 #[derive(Clone, Copy)]
 pub(crate) struct Taken {
-    pub(crate) decisions: usize,
-    pub(crate) by_the_clock: Duration,
+    decisions: usize,
+    by_the_clock: Duration,
     /// Processor time of the server, and of this process.
-    pub(crate) server: Duration,
-    pub(crate) own: Duration,
+    server: Duration,
+    own: Duration,
     /// Calls to the server.
-    pub(crate) calls: u64,
+    calls: u64,
 }
 
 impl Taken {
     pub(crate) fn server_micros(&self) -> f64 {
-        self.server.as_secs_f64() * 1e6 / self.decisions as f64
+        micros_each(self.server, self.decisions)
     }
 
     pub(crate) fn own_micros(&self) -> f64 {
-        self.own.as_secs_f64() * 1e6 / self.decisions as f64
+        micros_each(self.own, self.decisions)
     }
 
     pub(crate) fn per_second(&self) -> f64 {
         self.decisions as f64 / self.by_the_clock.as_secs_f64()
     }
 
+    /// Calls for each decision.
     pub(crate) fn trips(&self) -> f64 {
         self.calls as f64 / self.decisions as f64
     }
 }
 
-impl Load<'_> {
-    /// Asks about so many. What was measured while the machine stood still for so long that nodes
-    /// decided by themselves says nothing: then it is done again.
-    pub(crate) fn run(&self, decisions: usize) -> Taken {
+pub(crate) fn micros_each(time: Duration, count: usize) -> f64 {
+    time.as_secs_f64() * 1e6 / count as f64
+}
+
+impl Ground {
+    /// Asks so often about callers drawn at random, by so many tasks of each node. What was
+    /// measured while a node decided by itself, because this machine stood still for a second,
+    /// says nothing: then it is done again.
+    pub(crate) fn load(&self, asked: Asked, tasks: usize, decisions: usize) -> Taken {
         loop {
-            let before = without_server(self.nodes);
-            let taken = self.run_once(decisions);
-            let alone = without_server(self.nodes) - before;
+            let before = self.without_server();
+            let taken = self.load_once(asked, tasks, decisions);
+            let alone = self.without_server() - before;
             if alone == 0 {
                 return taken;
             }
-            println!("once more: {alone} decisions were made without the server");
+            println!("\nOnce more: {alone} decisions were made without the server.");
             self.wait_for_server();
         }
     }
 
-    fn wait_for_server(&self) {
-        for node in self.nodes {
-            let patience = Duration::from_secs(20);
-            assert!(self.runtime.block_on(node.store().reached(patience)), "it comes back");
-        }
-    }
-
-    fn run_once(&self, decisions: usize) -> Taken {
-        let each = decisions / self.nodes.len() / self.tasks;
-        let calls = counted(self.nodes, |counts| counts.calls);
+    fn load_once(&self, asked: Asked, tasks: usize, decisions: usize) -> Taken {
+        let each = decisions / self.nodes.len() / tasks;
+        let calls = self.counted(|counts| counts.calls);
         let (server, own, start) = (self.server.cpu_time(), own_time(), Instant::now());
-        self.runtime.block_on(async {
-            let mut tasks = Vec::new();
-            for (number, node) in self.nodes.iter().enumerate() {
-                for task in 0..self.tasks {
-                    let draws = Draws::new(start.elapsed().as_nanos() as usize + task + number);
-                    let (node, keys, asked) = (node.clone(), Arc::clone(self.keys), self.asked);
-                    tasks.push(tokio::spawn(ask(node, keys, asked, draws, each)));
+        self.each_task(tasks, |node, _| {
+            let mut draws = Draws::new(start.elapsed().as_nanos() as usize);
+            async move {
+                for _ in 0..each {
+                    asked.about(&node, draws.below(CALLERS)).await;
                 }
-            }
-            for task in tasks {
-                task.await.unwrap();
             }
         });
         Taken {
-            decisions: each * self.nodes.len() * self.tasks,
+            decisions: each * self.nodes.len() * tasks,
             by_the_clock: start.elapsed(),
             server: self.server.cpu_time().checked_sub(server).unwrap(),
             own: own_time().checked_sub(own).unwrap(),
-            calls: counted(self.nodes, |counts| counts.calls) - calls,
+            calls: self.counted(|counts| counts.calls) - calls,
         }
     }
 
-    /// Asks every caller once, many at a time.
-    pub(crate) fn fill(&self) {
-        let per_task = self.keys.len().div_ceil(self.tasks);
-        self.runtime.block_on(async {
-            let mut tasks = Vec::new();
-            for task in 0..self.tasks {
-                let node = self.nodes[task % self.nodes.len()].clone();
-                let (keys, asked) = (Arc::clone(self.keys), self.asked);
-                tasks.push(tokio::spawn(async move {
-                    for key in keys.iter().skip(task * per_task).take(per_task) {
-                        assert!(ask_one(&node, key, asked).await);
-                    }
-                }));
+    /// Asks about every caller once, by so many tasks of each node.
+    pub(crate) fn fill(&self, asked: Asked, tasks: usize, callers: usize) {
+        let all = tasks * self.nodes.len();
+        self.each_task(tasks, |node, task| async move {
+            for caller in (task..callers).step_by(all) {
+                asked.about(&node, caller).await;
             }
-            for task in tasks {
+        });
+        assert_eq!(self.without_server(), 0, "callers are to be known to the server");
+    }
+
+    /// Runs so many tasks for each node, each with a number.
+    fn each_task<F>(&self, tasks: usize, task: impl Fn(Limiter<Redis>, usize) -> F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.runtime.block_on(async {
+            let numbers = 0..tasks * self.nodes.len();
+            let running: Vec<_> = numbers
+                .map(|number| {
+                    let node = self.nodes[number % self.nodes.len()].clone();
+                    tokio::spawn(task(node, number))
+                })
+                .collect();
+            for task in running {
                 task.await.unwrap();
             }
         });
-    }
-}
-
-async fn ask(
-    node: Limiter<Redis>,
-    keys: Arc<Vec<String>>,
-    asked: Asked,
-    mut draws: Draws,
-    times: usize,
-) {
-    for _ in 0..times {
-        assert!(ask_one(&node, &keys[draws.below(keys.len())], asked).await, "nobody runs out");
-    }
-}
-
-/// Asks about one caller; whether it was allowed.
-pub(crate) async fn ask_one(node: &Limiter<Redis>, key: &str, asked: Asked) -> bool {
-    match asked {
-        Asked::One => node.check(Check::new(&LIMITS[0], key)).await.unwrap().is_allowed(),
-        Asked::Four => {
-            let mut plan = Plan::new();
-            for limit in &LIMITS[1..] {
-                plan.require(Check::new(limit, key));
-            }
-            node.check_plan(&plan).await.unwrap().is_allowed()
-        }
-        Asked::Nothing => {
-            yield_now().await;
-            !key.is_empty()
-        }
     }
 }
 

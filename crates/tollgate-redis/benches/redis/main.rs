@@ -1,4 +1,15 @@
-//! What a shared decision costs: the server, us, the wait and the memory.
+//! What a shared decision costs: the server's processor and ours, the wait, and the server's memory.
+//! Prints Markdown tables, with what is aimed for next to each figure.
+//!
+//! ```text
+//! cargo bench -p tollgate-redis --bench redis                    everything, about two minutes
+//! cargo bench -p tollgate-redis --bench redis -- full            more rounds, ten million callers
+//! cargo bench -p tollgate-redis --bench redis -- cost redis      some parts, on one server
+//! ```
+//!
+//! The parts are `cost`, `wait`, `denied` and `bytes`. `count TIMES` only decides so many times,
+//! so that `scripts/bench` can count instructions with valgrind. The server runs on one core, and
+//! all the rest on another.
 
 #![allow(
     clippy::print_stdout,
@@ -14,21 +25,71 @@
     reason = "figures for people to read"
 )]
 
+mod bytes;
 mod callers;
+mod cores;
 mod cost;
+mod count;
+mod denied;
 mod floor;
 mod ground;
 mod load;
 mod pipeline;
 mod recording;
 mod table;
+mod wait;
+
+use std::env;
 
 use tollgate_testbed::Kind;
 
+use crate::cost::Calls;
+
+/// How much is enough.
+#[derive(Clone, Copy)]
+struct Scale {
+    rounds: usize,
+    /// Decisions of each case in a round.
+    decisions: usize,
+    /// Callers that are to fit into memory.
+    callers: usize,
+}
+
+const QUICK: Scale = Scale { rounds: 3, decisions: 100_000, callers: 1_000_000 };
+const FULL: Scale = Scale { rounds: 9, decisions: 200_000, callers: 10_000_000 };
+
 fn main() {
-    let calls = cost::Calls::record();
-    let kinds = if std::env::var("KIND").is_ok_and(|k| k == "v") { vec![Kind::Valkey] } else if std::env::var("KIND").is_ok() { vec![Kind::Redis] } else { Kind::ALL.to_vec() };
-    for kind in kinds {
-        cost::compare(kind, &calls, cost::Scale { rounds: std::env::var("ROUNDS").map_or(3, |r| r.parse().unwrap()), decisions: 100_000 });
+    // Cargo adds `--bench` to what it was given.
+    let arguments: Vec<String> = env::args().skip(1).filter(|text| text != "--bench").collect();
+    if let [first, times] = &arguments[..]
+        && first == "count"
+    {
+        return count::run(times.parse().unwrap());
+    }
+    let known = ["cost", "wait", "denied", "bytes", "full", "redis", "valkey"];
+    for argument in &arguments {
+        assert!(known.contains(&argument.as_str()), "no part called {argument}: {known:?}");
+    }
+    let says = |word: &str| arguments.iter().any(|argument| argument == word);
+    let all = !["cost", "wait", "denied", "bytes"].iter().any(|part| says(part));
+    let both = says("redis") == says("valkey");
+    let kinds = [(Kind::Redis, "redis"), (Kind::Valkey, "valkey")];
+    let scale = if says("full") { FULL } else { QUICK };
+    println!("Medians of {} rounds, cases in turn.", scale.rounds);
+    cores::keep_to_ours();
+    let calls = (all || says("cost")).then(Calls::record);
+    for (kind, _) in kinds.into_iter().filter(|(_, name)| both || says(name)) {
+        if let Some(calls) = &calls {
+            cost::compare(kind, calls, scale);
+        }
+        if all || says("wait") {
+            wait::measure(kind, scale);
+        }
+        if all || says("denied") {
+            denied::measure(kind, scale);
+        }
+        if all || says("bytes") {
+            bytes::measure(kind, scale);
+        }
     }
 }

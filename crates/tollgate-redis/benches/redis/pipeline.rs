@@ -47,11 +47,13 @@ impl<'a> Pipeline<'a> {
         }
     }
 
-    /// Sends so many of these commands, drawn at random; the server's processor time.
-    pub(crate) fn send(&mut self, commands: &[Vec<u8>], count: usize) -> Duration {
+    /// Sends about so many of these commands, drawn at random; the server's processor time, and how
+    /// many they were.
+    pub(crate) fn send(&mut self, commands: &[Vec<u8>], count: usize) -> (Duration, usize) {
         let before = self.server.cpu_time();
         let mut bytes = Vec::new();
-        for _ in 0..count / (DEPTH * CONNECTIONS) {
+        let bursts = count / (DEPTH * CONNECTIONS);
+        for _ in 0..bursts {
             for line in &mut self.lines {
                 bytes.clear();
                 for _ in 0..DEPTH {
@@ -63,12 +65,8 @@ impl<'a> Pipeline<'a> {
                 read_answers(line, DEPTH);
             }
         }
-        self.server.cpu_time().checked_sub(before).unwrap()
-    }
-
-    /// How many of so many are sent indeed: whole rounds of all connections.
-    pub(crate) fn sent(count: usize) -> usize {
-        count / (DEPTH * CONNECTIONS) * DEPTH * CONNECTIONS
+        let time = self.server.cpu_time().checked_sub(before).unwrap();
+        (time, bursts * DEPTH * CONNECTIONS)
     }
 }
 

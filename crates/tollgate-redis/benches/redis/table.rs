@@ -5,7 +5,8 @@ pub(crate) fn head(title: &str, columns: &[&str]) {
     println!("|{}", "---|".repeat(columns.len()));
 }
 
-pub(crate) fn row(cells: &[String]) {
+pub(crate) fn row<'a>(cells: impl IntoIterator<Item = &'a String>) {
+    let cells: Vec<&str> = cells.into_iter().map(String::as_str).collect();
     println!("| {} |", cells.join(" | "));
 }
 
@@ -15,6 +16,13 @@ pub(crate) fn micros(time: f64) -> String {
 
 pub(crate) fn times(ratio: f64) -> String {
     format!("{ratio:.2}×")
+}
+
+/// 12345678 as `12,345,678`.
+pub(crate) fn grouped(number: usize) -> String {
+    let digits = number.to_string();
+    let groups = digits.as_bytes().rchunks(3).rev().map(String::from_utf8_lossy);
+    groups.collect::<Vec<_>>().join(",")
 }
 
 pub(crate) fn median(figures: impl IntoIterator<Item = f64>) -> f64 {

@@ -26,6 +26,8 @@ const WAITING: usize = 4_096;
 pub(super) struct Letter {
     sets: SmallVec<[Packed; 1]>,
     answers: SmallVec<[Option<Answer>; 1]>,
+    /// When the first of them was asked for.
+    sent: Option<Time>,
     sender: Option<oneshot::Sender<Outcome>>,
     /// Until then somebody waits for it.
     until: Instant,
@@ -38,7 +40,12 @@ impl Letter {
         until: Instant,
     ) -> Self {
         let answers = sets.iter().map(|_| None).collect();
-        Self { sets, answers, sender, until }
+        Self { sets, answers, sent: None, sender, until }
+    }
+
+    /// Whether somebody waits for it, or nobody ever did.
+    fn is_wanted(&self) -> bool {
+        !self.sender.as_ref().is_some_and(oneshot::Sender::is_closed)
     }
 
     fn checks(&self) -> usize {
@@ -52,7 +59,12 @@ impl Letter {
     }
 
     /// Takes the answers of its sets; whether all are there now.
-    pub(super) fn take(&mut self, answers: &mut impl Iterator<Item = Answer>) -> bool {
+    pub(super) fn take(
+        &mut self,
+        answers: &mut impl Iterator<Item = Answer>,
+        sent: Time,
+    ) -> bool {
+        self.sent.get_or_insert(sent);
         let mut complete = true;
         let open = self.sets.iter_mut().zip(&mut self.answers);
         for (set, place) in open.filter(|(_, place)| place.is_none()) {
@@ -67,8 +79,9 @@ impl Letter {
         complete
     }
 
-    pub(super) fn finish(self, sent: Time, received: Time) {
+    pub(super) fn finish(self, received: Time) {
         if let Some(sender) = self.sender {
+            let sent = self.sent.unwrap_or(received);
             let answers = self.answers.into_iter().flatten().collect();
             // Whoever asked may have gone.
             let _ = sender.send(Ok(Reply { answers, sent, received }));
@@ -114,13 +127,10 @@ impl Desk {
         Self { line: Err(why), waiting: VecDeque::new(), calls: 0, generation: 0, tag: 0 }
     }
 
-    /// Takes a letter. A batch to be delivered now, if nobody else will come for it.
-    pub(super) fn post(
-        &mut self,
-        letter: Letter,
-    ) -> Result<Option<(Vec<Letter>, Line)>, Failure> {
+    /// Takes a letter. The line to deliver it over, if nobody else will come for it.
+    pub(super) fn post(&mut self, letter: Letter) -> Result<Option<Line>, Failure> {
         let line = match &self.line {
-            Ok(line) => line.clone(),
+            Ok(line) => line,
             Err(why) => return Err(Failure::new(Class::Down, why.why.clone())),
         };
         if self.waiting.len() >= WAITING {
@@ -131,11 +141,13 @@ impl Desk {
             return Ok(None);
         }
         self.calls += 1;
-        Ok(Some((self.batch(), line)))
+        Ok(Some(line.clone()))
     }
 
     /// What fits into one call, of those who have waited longest.
     fn batch(&mut self) -> Vec<Letter> {
+        // Who has gone takes nothing.
+        self.waiting.retain(Letter::is_wanted);
         let mut checks = 0;
         let fits = self.waiting.iter().take_while(|letter| {
             checks += letter.checks();
@@ -146,7 +158,7 @@ impl Desk {
         self.waiting.drain(..count).collect()
     }
 
-    /// What whoever has come back is to deliver next.
+    /// What whoever comes for it is to deliver next.
     pub(super) fn next(&mut self, generation: u64) -> Next {
         let mut next = Next { late: Vec::new(), batch: None };
         if self.line.as_ref().map(|line| line.generation).ok() != Some(generation) {
@@ -156,10 +168,9 @@ impl Desk {
         while self.waiting.front().is_some_and(|letter| letter.until <= now) {
             next.late.extend(self.waiting.pop_front());
         }
-        if self.waiting.is_empty() {
+        next.batch = Some(self.batch()).filter(|batch| !batch.is_empty());
+        if next.batch.is_none() {
             self.calls -= 1;
-        } else {
-            next.batch = Some(self.batch());
         }
         next
     }

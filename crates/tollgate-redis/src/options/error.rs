@@ -67,11 +67,9 @@ impl fmt::Display for OptionsError {
                 f,
                 "cannot spread callers over {found} pages; use a power of two from 1 to 1048576"
             ),
-            Self::Deadline { found } => write!(
-                f,
-                "cannot wait {} ms for the store; use 1 to 1000 ms",
-                found.as_millis()
-            ),
+            Self::Deadline { found } => {
+                write!(f, "cannot wait {} ms for the store; use 1 to 1000 ms", found.as_millis())
+            }
             Self::Certificates { why } => {
                 write!(f, "cannot read the certificates to trust: {why}; give them as PEM")
             }

@@ -18,7 +18,9 @@ fn an_address_is_told_without_secrets() {
 
 #[test]
 fn what_cannot_be_meant_is_refused() {
-    for url in ["", "localhost:6379", "http://localhost", "redis+cluster://a,b", "redis://", "redis://:x"] {
+    for url in
+        ["", "localhost:6379", "http://localhost", "redis+cluster://a,b", "redis://", "redis://:x"]
+    {
         let error = Options::new(url).unwrap_err().to_string();
         assert!(error.starts_with("cannot ") && error.contains("redis://"), "{url}: {error}");
     }

@@ -5,7 +5,7 @@ use tollgate::{Applied, By, CheckError, Clock, Store, fresh_id};
 use tollgate_core::{Ask, Check, Cost, Decision, Gate, Limit, Outage, Ruling, Scope, Set};
 
 use super::Redis;
-use crate::failure::Failure;
+use crate::failure::{Class, Failure};
 use crate::twin::Counter;
 
 /// How one check of a set is answered without the server.
@@ -65,7 +65,8 @@ impl Redis {
             self.counters.denied_by_policy.one();
             return Ok(Applied { ruling: Ruling::Refused, now, by: By::Policy });
         }
-        Ok(match self.by_share(set, &ways, decisions) {
+        let doubtful = failure.class == Class::Timeout;
+        Ok(match self.by_share(set, &ways, decisions, doubtful) {
             Some(applied) if denied && applied.ruling == Ruling::Admitted => {
                 Applied { ruling: Ruling::Refused, ..applied }
             }
@@ -87,6 +88,7 @@ impl Redis {
         set: &Set<'_>,
         ways: &[Way],
         decisions: &mut [Option<Decision>],
+        doubtful: bool,
     ) -> Option<Applied> {
         let mut checks: SmallVec<[Check<'_>; 8]> = SmallVec::new();
         let mut asked: SmallVec<[(usize, Counter); 8]> = SmallVec::new();
@@ -118,7 +120,7 @@ impl Redis {
         let charged = applied.ruling == Ruling::Admitted || set.is_independent();
         for ((check, (index, counter)), answer) in checks.iter().zip(asked).zip(answers) {
             if let Some(decision) = answer.as_ref().filter(|_| charged) {
-                self.owe(check, counter, decision, applied);
+                self.owe((check, counter), decision, applied, doubtful);
             }
             if let Some(place) = decisions.get_mut(index) {
                 *place = answer;
@@ -140,6 +142,8 @@ impl Redis {
         let share = u128::from(shared.share_used(&state, self.clock.now()));
         let capacity = u128::from(check.limit().capacity());
         let units = (share * capacity).div_ceil(u128::from(u16::MAX));
+        // Only as far as it is not used anyway, from the last time that it was needed.
+        let units = units.saturating_sub(u128::from(self.used_here(check)));
         let units = u64::try_from(units).ok().and_then(|units| Cost::new(units).ok());
         if let Some(units) = units.filter(|units| *units > Cost::ZERO) {
             let charge = check.ask(Ask::Charge(units)).alone();
@@ -148,12 +152,18 @@ impl Redis {
     }
 
     /// Remembers what was admitted, to tell the store. Slots are not told: they are held here.
-    fn owe(&self, check: &Check<'_>, counter: Counter, decision: &Decision, applied: Applied) {
+    fn owe(
+        &self,
+        (check, counter): (&Check<'_>, Counter),
+        decision: &Decision,
+        applied: Applied,
+        doubtful: bool,
+    ) {
         let shared = check.scope() == Scope::Cluster && !check.limit().holds();
         let takes = decision.receipt().is_some() || matches!(check.asks(), Ask::Charge(_));
         if shared && takes && decision.granted() > 0 {
             let until = applied.now + decision.reset_after();
-            self.owed.add(counter, decision.granted(), until, applied.now);
+            self.owed.add(counter, decision.granted(), until, doubtful);
         }
     }
 

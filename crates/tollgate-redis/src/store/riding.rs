@@ -40,7 +40,12 @@ impl Redis {
     /// Units of this node's share that are used: what has come back there is owed to nobody.
     fn used_by_share(&self, check: &Check<'_>) -> u64 {
         let share = check.limit().share_of(self.condition.nodes());
-        let peek = check.put_to(&share).ask(Ask::peek()).alone();
+        self.used_here(&check.put_to(&share))
+    }
+
+    /// Units that are used of a limit in this node's memory.
+    pub(super) fn used_here(&self, check: &Check<'_>) -> u64 {
+        let peek = check.ask(Ask::peek()).alone();
         let mut standing = [None];
         self.memory.apply_at_once(&Set::one(&peek, fresh_id()), &mut standing);
         let [standing] = standing;

@@ -81,6 +81,33 @@ fn like<'s>(whole: &Set<'_>, checks: &'s [Check<'s>]) -> Set<'s> {
     }
 }
 
+/// The node's part while the server is asked about the rest: given back unless it comes to stand,
+/// also if whoever asked goes away meanwhile.
+struct Taken<'a> {
+    store: &'a Redis,
+    part: Part<'a>,
+    is_open: bool,
+}
+
+impl Taken<'_> {
+    async fn take(&mut self, whole: &Set<'_>) -> Result<Applied, CheckError> {
+        let Part { checks, decisions, .. } = &mut self.part;
+        self.store.memory.apply(&like(whole, checks), decisions).await
+    }
+
+    fn give_back(&mut self) {
+        if std::mem::take(&mut self.is_open) {
+            self.store.take_back(&mut self.part);
+        }
+    }
+}
+
+impl Drop for Taken<'_> {
+    fn drop(&mut self) {
+        self.give_back();
+    }
+}
+
 impl Redis {
     /// Decides a set that is partly this node's own.
     pub(super) async fn decide_both(
@@ -89,34 +116,39 @@ impl Redis {
         parts: &Parts,
         decisions: &mut [Option<Decision>],
     ) -> Result<Applied, CheckError> {
-        let mut node = Part::of(set, &parts.node);
+        let mut node = Taken { store: self, part: Part::of(set, &parts.node), is_open: true };
         let mut cluster = Part::of(set, &parts.cluster);
-        let own = self.memory.apply(&like(set, &node.checks), &mut node.decisions).await?;
+        let own = node.take(set).await?;
         decisions.fill(None);
-        let goes_on = own.ruling == Ruling::Admitted
-            || own.ruling == Ruling::Refused && set.is_independent();
+        let goes_on =
+            own.ruling == Ruling::Admitted || own.ruling == Ruling::Refused && set.is_independent();
         if !goes_on {
-            node.hand_over(decisions);
+            node.is_open = false;
+            node.part.hand_over(decisions);
             return Ok(own);
         }
-        let shared = self.ask(&like(set, &cluster.checks), &mut cluster.decisions).await;
-        let Ok(shared) = shared else {
-            // All of it is this node's now, in one step.
-            self.take_back(&mut node);
-            let failure = shared.err().unwrap_or_else(|| self.unanswered());
-            return self.without_store(set, decisions, &failure);
+        let shared = match self.ask(&like(set, &cluster.checks), &mut cluster.decisions).await {
+            Ok(shared) => shared,
+            Err(failure) => {
+                // All of it is this node's now, in one step.
+                node.give_back();
+                return self.without_store(set, decisions, &failure);
+            }
         };
         let decided = matches!(shared.ruling, Ruling::Admitted | Ruling::Refused);
         let stands = shared.ruling == Ruling::Admitted || decided && set.is_independent();
-        if !stands {
-            self.take_back(&mut node);
+        if stands {
+            node.is_open = false;
+        } else {
+            node.give_back();
         }
         if decided {
-            node.hand_over(decisions);
+            node.part.hand_over(decisions);
             cluster.hand_over(decisions);
         }
         // Only of an independent set may either be refused alone.
-        let ruling = if stands && own.ruling == Ruling::Refused { own.ruling } else { shared.ruling };
+        let ruling =
+            if stands && own.ruling == Ruling::Refused { own.ruling } else { shared.ruling };
         Ok(Applied { ruling, ..shared })
     }
 

@@ -1,6 +1,7 @@
 //! Sets that have arrived together go to the server together.
 
 use smallvec::SmallVec;
+use tokio::time::Instant;
 use tollgate::{Applied, CheckError};
 use tollgate_core::{Decision, Set};
 
@@ -27,6 +28,8 @@ impl Redis {
         applied: &'a mut Vec<Applied>,
     ) -> Result<(), CheckError> {
         let (mut sets, mut decisions) = (sets, decisions);
+        // One for all of them: whoever waits for the last waits no longer than for the first.
+        let until = self.courier.until();
         while !sets.is_empty() {
             let group = self.group(sets);
             let (together, after) = sets.split_at(group.packed.len().max(1));
@@ -34,7 +37,7 @@ impl Redis {
             let (own, rest) = decisions.split_at_mut(checks);
             match together {
                 [alone] if group.packed.len() < 2 => applied.push(self.decide(alone, own).await?),
-                _ => self.decide_group(group, own, applied).await?,
+                _ => self.decide_group(group, own, applied, until).await?,
             }
             (sets, decisions) = (after, rest);
         }
@@ -49,10 +52,14 @@ impl Redis {
         for set in sets {
             checks += set.checks().len();
             let simple = matches!(Split::of(set), Split::Cluster) && !twin::is_contradictory(set);
-            if !simple || checks > CHECKS || !self.owed.is_empty() {
+            if !simple || checks > CHECKS {
                 break;
             }
-            packed.push(Packed::new(set, &self.naming));
+            let next = Packed::new(set, &self.naming);
+            if counters_of(&next).iter().any(|counter| self.owed.owes(*counter)) {
+                break;
+            }
+            packed.push(next);
         }
         Group { sets: sets.get(..packed.len()).unwrap_or_default(), packed }
     }
@@ -62,6 +69,7 @@ impl Redis {
         group: Group<'_>,
         decisions: &mut [Option<Decision>],
         applied: &mut Vec<Applied>,
+        until: Instant,
     ) -> Result<(), CheckError> {
         let Group { sets, packed } = group;
         let counters: Vec<_> = packed.iter().map(counters_of).collect();
@@ -75,7 +83,7 @@ impl Redis {
         }
         let asked = packed.into_iter().zip(&denied).filter(|(_, denied)| denied.is_none());
         let letter: SmallVec<[Packed; 1]> = asked.map(|(packed, _)| packed).collect();
-        let reply = if letter.is_empty() { None } else { Some(self.courier.ask(letter).await) };
+        let reply = if letter.is_empty() { None } else { Some(self.courier.ask(letter, until).await) };
         let (mut answers, failure) = match reply {
             Some(Ok(Reply { answers, sent, received })) => {
                 (Some((answers.into_iter(), (sent, received))), None)

@@ -4,6 +4,7 @@ mod algorithms;
 mod conformance;
 mod dice;
 mod garbage;
+mod lifetimes;
 mod pages;
 mod together;
 mod twin;

@@ -90,7 +90,8 @@ fn smallest(kind: Kind) {
     assert_eq!(exercise(&stage), Ok(()), "all of it is enough");
     let given = PERMISSIONS.split_whitespace().filter(|word| word.starts_with(['+', '~', '&']));
     for taken in given {
-        let fewer: Vec<&str> = PERMISSIONS.split_whitespace().filter(|word| *word != taken).collect();
+        let fewer: Vec<&str> =
+            PERMISSIONS.split_whitespace().filter(|word| *word != taken).collect();
         permit(&stage, &fewer.join(" "));
         let found = exercise(&stage);
         eprintln!("without {taken}: {found:?}");
@@ -111,10 +112,10 @@ fn the_smallest_user_of_valkey_is_the_smallest() {
 #[test]
 fn everything_works_over_tls() {
     let stage = Stage::with(setup(Kind::Redis).tls().start());
-    let secure = |pem: &str| -> Options {
-        options(&stage.server.tls_url()).ca_pem(pem.as_bytes().to_vec())
-    };
-    let store = stage.start(secure(stage.server.ca_pem()).deadline(Duration::from_secs(1)).unwrap());
+    let secure =
+        |pem: &str| -> Options { options(&stage.server.tls_url()).ca_pem(pem.as_bytes().to_vec()) };
+    let store =
+        stage.start(secure(stage.server.ca_pem()).deadline(Duration::from_secs(1)).unwrap());
     let limit = Limit::token_bucket("api", "1/min burst 3".parse().unwrap()).unwrap();
     let limiter = Limiter::new(store);
     for admitted in [true, true, true, false] {
@@ -138,7 +139,8 @@ fn who_is_not_let_in_says_so_and_is_let_in_later() {
     let store = stage.start(stage.options().on_event(move |event| {
         telling.lock().unwrap().push(event.clone());
     }));
-    let refused = || told.lock().unwrap().iter().any(|event| matches!(event, Event::Refused { .. }));
+    let refused =
+        || told.lock().unwrap().iter().any(|event| matches!(event, Event::Refused { .. }));
     stage.server.command(&["ACL", "SETUSER", USER, "off"]);
     stage.server.command(&["CLIENT", "KILL", "USER", USER]);
     wait_until("it says that it is refused", Duration::from_secs(5), refused);

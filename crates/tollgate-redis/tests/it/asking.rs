@@ -1,7 +1,7 @@
 //! Asks a store one thing, and says who answered.
 
 use tollgate::{Applied, CheckError, Clock, Store, fresh_id, period_at};
-use tollgate_core::{Ask, Check, Cost, Decision, Limit, Receipt, Set};
+use tollgate_core::{Ask, Check, Cost, Decision, Limit, Receipt, Ruling, Set};
 use tollgate_redis::Redis;
 
 /// What one check was answered, and by whom.
@@ -14,14 +14,20 @@ pub(crate) async fn try_ask(
     store: &Redis,
     check: Check<'_>,
 ) -> Result<(Applied, Decision), CheckError> {
-    let check = match check.limit().calendar() {
-        Some(per) => check.within(period_at(per, store.clock().now())),
-        None => check,
-    };
-    let mut decisions = [None];
-    let applied = store.apply(&Set::one(&check, fresh_id()), &mut decisions).await?;
-    let [decision] = decisions;
-    Ok((applied, decision.expect("a lone check is always answered")))
+    let mut time = store.clock().now();
+    loop {
+        let check = match check.limit().calendar() {
+            Some(per) => check.within(period_at(per, time)),
+            None => check,
+        };
+        let mut decisions = [None];
+        let applied = store.apply(&Set::one(&check, fresh_id()), &mut decisions).await?;
+        match decisions {
+            // Its calendar window has ended meanwhile.
+            _ if applied.ruling == Ruling::Stale => time = applied.now,
+            [decision] => return Ok((applied, decision.expect("a lone check is answered"))),
+        }
+    }
 }
 
 /// Corrects a charge, however often that takes.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tollgate::{By, Clock, Limiter, ManualClock, Plan, PlainMemory};
+use tollgate::{By, Clock, Limiter, ManualClock, PlainMemory, Plan};
 use tollgate_core::{Ask, Check, Cost, Limit, Slices, Span, Time};
 use tollgate_redis::Redis;
 use tollgate_testbed::{Kind, wait_until};
@@ -127,7 +127,7 @@ fn walk<const NODES: usize>(stage: &Stage, seed: u64) {
     clock.set(Time::from_micros(1_800_000_000_000_000));
     let options = stage.apart().driven_by(clock.clone());
     let nodes = [(); NODES].map(|()| Limiter::new(stage.start(options.clone())));
-    let plain = Limiter::new(PlainMemory::with_clock(clock.clone()));
+    let model = Limiter::new(PlainMemory::with_clock(clock.clone()));
     let (limits, mut chance) = (limits(), Chance::new(seed));
     let (keys, mut receipts) = (["ann", "bob"], Vec::new());
     for step in 0..600 {
@@ -139,7 +139,7 @@ fn walk<const NODES: usize>(stage: &Stage, seed: u64) {
             0 if !receipts.is_empty() => {
                 let (limit, key, own, theirs) = receipts.swap_remove(chance.index(receipts.len()));
                 let limit: &Limit = limit;
-                let own = plain.refund(limit, key, own).now().unwrap();
+                let own = model.refund(limit, key, own).now().unwrap();
                 let theirs = stage.block_on(nodes[0].refund(limit, key, theirs).into_future());
                 assert_eq!(theirs.unwrap().is_allowed(), own.is_allowed(), "{what} refunded");
                 // The other node hears of it in its own time: not part of this.
@@ -152,7 +152,7 @@ fn walk<const NODES: usize>(stage: &Stage, seed: u64) {
                 let mut plan = Plan::new();
                 plan.require(Check::new(limit, key).cost(cost));
                 plan.require(Check::new(other, key));
-                let own = plain.check_plan(&plan).now();
+                let own = model.check_plan(&plan).now();
                 let node = &nodes[chance.index(NODES)];
                 let theirs = stage.block_on(node.check_plan(&plan).into_future());
                 match (own, theirs) {
@@ -163,7 +163,7 @@ fn walk<const NODES: usize>(stage: &Stage, seed: u64) {
                 }
             }
             _ => {
-                let own = plain.check(Check::new(limit, key).cost(cost)).now().unwrap();
+                let own = model.check(Check::new(limit, key).cost(cost)).now().unwrap();
                 let node = &nodes[chance.index(NODES)];
                 let check = Check::new(limit, key).cost(cost);
                 let theirs = stage.block_on(node.check(check).into_future()).unwrap();

@@ -32,7 +32,7 @@ fn walk(stage: &Stage, seed: u64, deny_cache: bool) {
     let clock = start();
     let options = stage.apart().deny_cache(deny_cache).driven_by(clock.clone());
     let node = Limiter::new(stage.start(options));
-    let plain = Limiter::new(PlainMemory::with_clock(clock.clone()));
+    let model = Limiter::new(PlainMemory::with_clock(clock.clone()));
     let (limits, mut chance) = (limits(), Chance::new(seed));
     for step in 0..400 {
         clock.set(clock.now() + Span::from_micros(chance.below(3_000_000) * chance.below(2)));
@@ -48,13 +48,13 @@ fn walk(stage: &Stage, seed: u64, deny_cache: bool) {
             let cost = Cost::from(u32::try_from(chance.below(3)).unwrap());
             plan.require(Check::new(limit, key).cost(cost).scoped(*scope));
         }
-        let own = plain.check_plan(&plan).now().unwrap();
+        let own = model.check_plan(&plan).now().unwrap();
         let theirs = stage.block_on(node.check_plan(&plan).into_future()).unwrap();
         assert_eq!(theirs.is_allowed(), own.is_allowed(), "seed {seed}, step {step}: {asked:?}");
         for (limit, scope) in &limits {
             for key in ["ann", "bob"] {
                 let peek = Check::new(limit, key).cost(Cost::ZERO).scoped(*scope);
-                let own = plain.check(peek).now().unwrap();
+                let own = model.check(peek).now().unwrap();
                 let theirs = stage.block_on(node.check(peek).into_future()).unwrap();
                 let what = format!("seed {seed}, step {step}: {} {key}", limit.name());
                 assert_eq!(theirs.remaining(), own.remaining(), "{what} after {asked:?}");

@@ -16,7 +16,7 @@ use tollgate_testbed::{FaultProxy, Kind, Server, wait_until};
 
 pub(crate) use self::record::Record;
 pub(crate) use self::report::{Report, assert_waits};
-pub(crate) use self::rules::{CLOSED, HOT, OPEN, Rules};
+pub(crate) use self::rules::{HOT, Rules};
 use crate::stage::{Stage, options, setup};
 
 pub(crate) const NODES: usize = 2;
@@ -141,9 +141,6 @@ impl Trial {
             .collect();
         happens();
         stop.store(true, Ordering::Relaxed);
-        for node in &self.nodes {
-            eprintln!("  {:?}", node.counts());
-        }
         let records = clients.into_iter().flat_map(|client| self.stage.block_on(client).unwrap());
         Report::new(records.collect(), (began, self.now()))
     }

@@ -24,6 +24,9 @@ fn extreme_quotas() -> Vec<Quota> {
         quota(2_251_799_813_685_247, 3, 2),
         quota(999_999_937, 1_000_003, 4_503_599),
         quota((1 << 31) + 11, (1 << 50) - 27, 1 << 20),
+        // A quotient of doubles is one unit short of the 8 that fit, and of the 321.
+        quota(420_567, 7_963, 8),
+        quota(8_270_404_813, 52_515_244, 321),
     ]
 }
 

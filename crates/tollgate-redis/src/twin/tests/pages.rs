@@ -1,31 +1,28 @@
-//! What the server keeps: pages that are pruned and widened, and keys that all die in time.
-
-use std::time::Duration;
+//! What the server keeps: pages that are pruned and widened, and states in one place only.
 
 use tollgate_core::{Ask, Check, Cost, Id, Limit, Receipt, Ruling, Set, Slices, Span, State, Time};
-use tollgate_testbed::{Server, wait_until};
+use tollgate_testbed::Server;
 
 use super::twin::{Twin, connect, entry};
 use crate::twin::answer::Reached;
 use crate::twin::cells::Cell;
 
-const START: u64 = 1_767_225_600_000_000;
-const SECOND: u64 = 1_000_000;
-const HOUR_MILLIS: i64 = 3_600_000;
+pub(super) const START: u64 = 1_767_225_600_000_000;
+pub(super) const SECOND: u64 = 1_000_000;
 
-fn bucket(name: &'static str, quota: &str) -> Limit {
+pub(super) fn bucket(name: &'static str, quota: &str) -> Limit {
     Limit::token_bucket(name, quota.parse().unwrap()).unwrap()
 }
 
-fn at(micros: u64) -> Time {
+pub(super) fn at(micros: u64) -> Time {
     Time::from_micros(START + micros)
 }
 
-fn take(twin: &mut Twin, now: Time, limit: &Limit, key: &str) -> Ruling {
+pub(super) fn take(twin: &mut Twin, now: Time, limit: &Limit, key: &str) -> Ruling {
     apply(twin, now, &Check::new(limit, key)).0
 }
 
-fn apply(twin: &mut Twin, now: Time, check: &Check<'_>) -> (Ruling, Option<Receipt>) {
+pub(super) fn apply(twin: &mut Twin, now: Time, check: &Check<'_>) -> (Ruling, Option<Receipt>) {
     let set = Set::one(check, Id::from_bits(u128::from(now.as_micros()) << 8));
     let mut answer = twin.ask(now, &set);
     let (ruling, decisions) = Twin::explained(&set, &mut answer);
@@ -117,6 +114,32 @@ fn a_fraction_widens_a_page_and_both_scripts_go_on_in_it() {
 }
 
 #[test]
+fn a_page_that_is_widened_is_not_pruned_sooner() {
+    let server = Server::redis();
+    let mut twin = Twin::new(connect(&server), "t:", 0);
+    let pruned = |page: &[u8]| u32::from_le_bytes(page[17..21].try_into().unwrap());
+    let whole = bucket("a", "1/day");
+    for caller in 0..40 {
+        take(&mut twin, at(0), &whole, &caller.to_string());
+    }
+    assert_eq!(pruned(&page(&mut twin, &whole)), 32 * 16);
+    take(&mut twin, at(0), &bucket("a", "7/3s burst 5"), "z");
+    assert_eq!(pruned(&page(&mut twin, &whole)), 32 * 32);
+}
+
+#[test]
+fn what_a_shorter_log_has_forgotten_is_not_given_back() {
+    let server = Server::redis();
+    let mut twin = Twin::new(connect(&server), "t:", 0);
+    let log = |quota: &str| Limit::sliding_log("a", quota.parse().unwrap()).unwrap();
+    let (minute, few_seconds) = (log("5/min"), log("5/10s"));
+    let (_, receipt) = apply(&mut twin, at(0), &Check::new(&minute, "x"));
+    let settle = Ask::Settle { receipt: receipt.unwrap(), actual: Cost::ZERO };
+    apply(&mut twin, at(20 * SECOND), &Check::new(&few_seconds, "x").ask(settle));
+    assert_eq!(twin.keys().len(), 2, "the stamp and the settlement");
+}
+
+#[test]
 fn a_limit_that_changes_its_algorithm_finds_what_was_there() {
     let server = Server::redis();
     let mut twin = Twin::new(connect(&server), "t:", 0);
@@ -161,89 +184,6 @@ fn a_page_without_entries_goes() {
         twin.keys().into_iter().map(|key| String::from_utf8(key).unwrap()).collect();
     assert_eq!(keys.len(), 3, "only settlements are left: {keys:?}");
     assert!(keys.iter().all(|key| key.contains("}!")), "{keys:?}");
-}
-
-#[test]
-fn no_key_lives_longer_than_its_limit_can_reach() {
-    let server = Server::redis();
-    let mut twin = Twin::new(connect(&server), "t:", 0);
-    // As far as a state of each can lie ahead, in milliseconds.
-    let quota = |text: &str| text.parse().unwrap();
-    let limits = [
-        (bucket("a", "10/s"), 2_000),
-        (bucket("b", "10/s").without_debt(), 1_000),
-        (Limit::queue("c", quota("7/3s burst 6")).unwrap(), 6_000),
-        (Limit::sliding_log("d", quota("4/min")).unwrap(), 60_000),
-        (Limit::sliding_window("e", quota("4/min"), Slices::Weighted(6)).unwrap(), 70_000),
-        (Limit::concurrency("f", 3, Span::from_secs(20)).unwrap(), 20_000),
-        (bucket("g", "1/12775days"), 2 * 12_775 * 86_400_000),
-    ];
-    for (limit, reach) in &limits {
-        for step in 0..40 {
-            // Once, the clock is set back by a year.
-            let back = if step == 30 { 365 * 86_400 * SECOND } else { 0 };
-            let now = Time::from_micros(START + step * SECOND / 7 - back);
-            let ask =
-                if step % 9 == 8 { Ask::Charge(Cost::from(100)) } else { Ask::acquire(Cost::ONE) };
-            apply(&mut twin, now, &Check::new(limit, "x").ask(ask));
-            for key in twin.keys() {
-                let lives = twin.lives(&key) - HOUR_MILLIS;
-                assert!(lives > 0, "{limit:?}: {lives}");
-                assert!(lives <= reach + 1_001, "{limit:?}, step {step}: {lives}");
-            }
-        }
-        twin.run(&redis::cmd("FLUSHALL"));
-    }
-}
-
-#[test]
-fn a_caller_of_a_slow_tier_is_not_forgotten_by_those_of_a_quick_one() {
-    let server = Server::redis();
-    let mut twin = Twin::new(connect(&server), "t:", 0);
-    let (quick, slow) = (bucket("a", "10/s"), bucket("a", "10/day"));
-    take(&mut twin, at(0), &slow, "x");
-    for caller in 0..100 {
-        take(&mut twin, at(caller * SECOND), &quick, &caller.to_string());
-    }
-    let [key] = &twin.keys()[..] else { panic!("one page") };
-    let needed = 8_640_000 - 100_000;
-    assert!(twin.lives(key) >= needed + HOUR_MILLIS, "{}", twin.lives(key));
-}
-
-#[test]
-fn a_caller_deep_in_a_page_is_not_forgotten_by_one_whose_limit_reaches_further() {
-    for always_full in [false, true] {
-        let server = Server::redis();
-        let mut twin = Twin::new(connect(&server), "t:", 0);
-        twin.always_full = always_full;
-        let (near, far) = (bucket("a", "10/s burst 100"), bucket("a", "1000/s burst 100000"));
-        apply(&mut twin, at(0), &Check::new(&near, "x").cost(100.into()));
-        take(&mut twin, at(0), &far, "y");
-        let [key] = &twin.keys()[..] else { panic!("one page") };
-        assert!(twin.lives(key) >= 10_000 + HOUR_MILLIS, "{}", twin.lives(key));
-    }
-}
-
-#[test]
-fn everything_is_gone_when_all_have_recovered() {
-    let server = Server::redis();
-    let mut twin = Twin::new(connect(&server), "t:", 4);
-    twin.driven = false;
-    let limits = [
-        bucket("a", "1000/s"),
-        bucket("b", "700/3s burst 3"),
-        Limit::sliding_log("c", "5/100ms".parse().unwrap()).unwrap(),
-        Limit::sliding_window("d", "5/100ms".parse().unwrap(), Slices::Weighted(2)).unwrap(),
-    ];
-    for caller in 0..50 {
-        for limit in &limits {
-            let (key, id) = (caller.to_string(), Id::from_bits(1));
-            let mut answer = twin.ask(Time::EPOCH, &Set::one(&Check::new(limit, &key), id));
-            let set = Check::new(limit, &key);
-            Twin::explained(&Set::one(&set, id), &mut answer);
-        }
-    }
-    wait_until("all keys are gone", Duration::from_secs(30), || twin.keys().is_empty());
 }
 
 #[test]

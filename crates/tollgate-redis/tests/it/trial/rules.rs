@@ -6,11 +6,11 @@ use tollgate_core::{Check, Limit, Outage, Quota, Span};
 /// One key that everybody asks about; each node has its share of it in an outage.
 pub(crate) const HOT: usize = 0;
 /// Many keys, asked about now and then; the same.
-pub(crate) const COLD: usize = 1;
+const COLD: usize = 1;
 /// Refused in an outage.
-pub(crate) const CLOSED: usize = 2;
+const CLOSED: usize = 2;
 /// Allowed in an outage.
-pub(crate) const OPEN: usize = 3;
+const OPEN: usize = 3;
 
 /// Name, quota, number of keys, and what becomes of it in an outage.
 const TABLE: [(&str, &str, u64, Outage); 4] = [
@@ -28,9 +28,9 @@ pub(crate) struct Rules {
 
 impl Rules {
     pub(crate) fn new() -> Self {
-        let limits = TABLE.iter().map(|(name, quota, ..)| {
-            Limit::token_bucket(*name, quota.parse().unwrap()).unwrap()
-        });
+        let limits = TABLE
+            .iter()
+            .map(|(name, quota, ..)| Limit::token_bucket(*name, quota.parse().unwrap()).unwrap());
         let keys = TABLE
             .iter()
             .map(|(.., count, _)| (0..*count).map(|number| format!("caller {number}")).collect());
@@ -69,11 +69,14 @@ impl Rules {
     pub(crate) fn header() -> Header {
         TABLE.iter().fold(Header::default(), |header, (name, quota, _, outage)| {
             let spec = format!("token_bucket:{quota}").parse::<tollgate_audit::RuleSpec>().unwrap();
-            header.rule(*name, spec.on_store_error(match outage {
-                Outage::Local => OnStoreError::Local,
-                Outage::Allow => OnStoreError::Allow,
-                Outage::Deny => OnStoreError::Deny,
-            }))
+            header.rule(
+                *name,
+                spec.on_store_error(match outage {
+                    Outage::Local => OnStoreError::Local,
+                    Outage::Allow => OnStoreError::Allow,
+                    Outage::Deny => OnStoreError::Deny,
+                }),
+            )
         })
     }
 }

@@ -1,0 +1,93 @@
+//! What is admitted when nodes do not lose the store together.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use tollgate::{Clock, SystemClock};
+use tollgate_core::{Check, Limit};
+use tollgate_redis::Redis;
+use tollgate_testbed::{FaultProxy, Kind, wait_until};
+
+use crate::asking::ask;
+use crate::stage::{Stage, options};
+use crate::trial::{deadline, let_pass, long_or, machine_alone};
+
+const RATE: u64 = 200;
+const BURST: u64 = 100;
+
+/// So many nodes, each behind a proxy of its own, all after one key while `happens` happens; what
+/// was admitted beyond the rate, in units.
+fn beyond_rate(nodes: usize, happens: impl FnOnce(&[FaultProxy])) -> i64 {
+    let _alone = machine_alone();
+    let stage = Stage::on(Kind::Redis);
+    let address = stage.server.address();
+    let proxies: Vec<FaultProxy> = (0..nodes).map(|_| FaultProxy::to(address)).collect();
+    let start = |proxy: &FaultProxy| Arc::new(stage.start(deadline(options(&proxy.url()))));
+    let stores: Vec<Arc<Redis>> = proxies.iter().map(start).collect();
+    wait_until("every node knows of the others", Duration::from_secs(10), || {
+        stores.iter().all(|store| store.health().nodes as usize == nodes)
+    });
+    let quota = format!("{RATE}/s burst {BURST}").parse().unwrap();
+    let limit = Limit::token_bucket("hot", quota).unwrap();
+    let (stop, admitted) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+    let clock = SystemClock::new();
+    let began = clock.now();
+    let clients: Vec<_> = (0..nodes * 20)
+        .map(|client| {
+            let (store, limit) = (Arc::clone(&stores[client % nodes]), limit.clone());
+            let (stop, admitted) = (Arc::clone(&stop), Arc::clone(&admitted));
+            stage.runtime.spawn(async move {
+                while !stop.load(Ordering::Relaxed) {
+                    let (_, decision) = ask(&store, Check::new(&limit, "caller")).await;
+                    admitted.fetch_add(decision.granted(), Ordering::Relaxed);
+                    tokio::time::sleep(Duration::from_millis(10)).await;
+                }
+            })
+        })
+        .collect();
+    happens(&proxies);
+    stop.store(true, Ordering::Relaxed);
+    for client in clients {
+        stage.block_on(client).unwrap();
+    }
+    let lasted = clock.now().since(began).as_micros();
+    let admitted = i64::try_from(admitted.load(Ordering::Relaxed)).unwrap();
+    admitted - i64::try_from(RATE * lasted / 1_000_000).unwrap()
+}
+
+fn flap(proxies: &[FaultProxy], times: usize) {
+    for _ in 0..times {
+        proxies.iter().for_each(FaultProxy::refuse);
+        let_pass(Duration::from_secs(1));
+        proxies.iter().for_each(FaultProxy::forward);
+        let_pass(Duration::from_secs(1));
+    }
+}
+
+/// What is promised beyond the rate if all nodes lose the store together, and find it together.
+const THREE_BURSTS: i64 = 3 * BURST.cast_signed();
+
+#[test]
+fn a_node_alone_gains_nothing_by_a_store_that_comes_and_goes() {
+    let beyond = beyond_rate(1, |proxies| flap(proxies, long_or(30, 3)));
+    eprintln!("one node: {beyond} beyond the rate");
+    assert!(beyond <= THREE_BURSTS, "{beyond} beyond the rate");
+}
+
+/// The store does not know of a node that is cut off, and hands out everything to the others; so
+/// that node's share comes on top, for as long as it lasts.
+#[test]
+fn a_node_that_is_cut_off_alone_adds_its_share_and_no_more() {
+    let seconds = long_or(20, 3);
+    let beyond = beyond_rate(2, |proxies| {
+        proxies[0].refuse();
+        let_pass(Duration::from_secs(seconds));
+        proxies[0].forward();
+        let_pass(Duration::from_secs(1));
+    });
+    eprintln!("one of two nodes cut off for {seconds} s: {beyond} beyond the rate");
+    // It may take up to a second to come back.
+    let share = i64::try_from(RATE / 2 * (seconds + 1)).unwrap();
+    assert!(beyond <= THREE_BURSTS + share, "{beyond} beyond the rate");
+}
