@@ -8,7 +8,7 @@ pub(crate) fn key(caller: usize) -> String {
     format!("user:{caller:012}")
 }
 
-/// Draws numbers that look random (SplitMix64).
+/// Draws numbers that look random (`SplitMix64`).
 pub(crate) struct Draws(u64);
 
 impl Draws {

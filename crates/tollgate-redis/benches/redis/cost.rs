@@ -1,6 +1,6 @@
 //! What a decision costs the server and us, beside the floor: all cases in turn, round by round.
 
-use tollgate_testbed::Kind;
+use tollgate_testbed::{Kind, Server};
 
 use crate::Scale;
 use crate::callers::CALLERS;
@@ -22,7 +22,8 @@ impl Calls {
     /// Asks about every caller, alone, and writes down what that is on the way. The names of
     /// counters do not depend on the server, so one recording does for all.
     pub(crate) fn record() -> Self {
-        let server = cores::start(Kind::Redis);
+        let server = Server::redis();
+        cores::keep_to_its_own(&server);
         let recorder = Recorder::before(server.address());
         let ground = Ground::behind(server, &recorder.url(), 16);
         // A node with one task has one set under way.

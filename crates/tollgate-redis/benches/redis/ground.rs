@@ -29,9 +29,10 @@ pub(crate) struct Ground {
 }
 
 impl Ground {
-    /// As many nodes as said, on an empty server.
+    /// As many nodes as said, on an empty server with a core for itself.
     pub(crate) fn new(kind: Kind, nodes: usize) -> Self {
-        let server = cores::start(kind);
+        let server = Server::setup(kind).start();
+        cores::keep_to_its_own(&server);
         let url = server.url();
         Self::behind(server, &url, nodes)
     }

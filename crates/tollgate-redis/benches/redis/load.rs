@@ -136,7 +136,7 @@ impl Ground {
     }
 
     /// Runs so many tasks for each node, each with a number.
-    fn each_task<F>(&self, tasks: usize, task: impl Fn(Limiter<Redis>, usize) -> F)
+    pub(crate) fn each_task<F>(&self, tasks: usize, task: impl Fn(Limiter<Redis>, usize) -> F)
     where
         F: Future<Output = ()> + Send + 'static,
     {

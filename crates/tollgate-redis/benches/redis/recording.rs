@@ -5,10 +5,14 @@ use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, Mutex};
 use std::thread;
 
+/// What was said over one connection.
+type Stream = Arc<Mutex<Vec<u8>>>;
+
 /// Stands between a store and its server.
 pub(crate) struct Recorder {
     address: SocketAddr,
-    heard: Arc<Mutex<Vec<Arc<Mutex<Vec<u8>>>>>>,
+    /// What was said over each connection.
+    heard: Arc<Mutex<Vec<Stream>>>,
 }
 
 impl Recorder {
@@ -20,7 +24,7 @@ impl Recorder {
         thread::spawn(move || {
             for client in listener.incoming() {
                 let (client, server) = (client.unwrap(), TcpStream::connect(server).unwrap());
-                let said = Arc::default();
+                let said = Stream::default();
                 heard.lock().unwrap().push(Arc::clone(&said));
                 let ends = (client.try_clone().unwrap(), server.try_clone().unwrap());
                 thread::spawn(move || pass_on(client, server, Some(&said)));

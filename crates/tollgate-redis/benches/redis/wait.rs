@@ -1,9 +1,12 @@
-//! How long a decision is waited for at half the highest rate.
+//! How long a decision is waited for at half the highest rate, beside a bare `PING`: what that waits
+//! for, everybody waits for on this machine.
 
 use std::sync::{Arc, Mutex};
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use redis::aio::MultiplexedConnection;
+use redis::{Client, cmd};
+use tokio::time::{Instant, sleep_until};
 use tollgate_testbed::Kind;
 
 use crate::Scale;
@@ -12,52 +15,71 @@ use crate::ground::Ground;
 use crate::load::{Asked, Taken};
 use crate::table::{head, median, row};
 
-/// How often requests arrive: some at a time, as they come from a network.
-const EVERY: Duration = Duration::from_micros(250);
+/// Of each node; enough that one is always free for the next request.
+const TASKS: usize = 1_024;
 
 pub(crate) fn measure(kind: Kind, scale: Scale) {
     let ground = Ground::new(kind, 2);
     ground.fill(Asked::one(), 256, CALLERS);
     let highest = (0..scale.rounds).map(|_| ground.load(Asked::one(), 256, scale.decisions));
     let rate = median(highest.map(|taken| Taken::per_second(&taken))) / 2.0;
+    let pings = connections(&ground);
     head(
         &format!("{kind:?}: the wait for a decision in ms, at {rate:.0} a second"),
-        &["round", "median", "99 %", "99.9 %", "longest", "aim for 99 %"],
+        &["round", "median", "99 %", "aim", "99.9 %", "PING: median", "99 %", "99.9 %"],
     );
     for round in 0..scale.rounds {
-        let mut waits = paced(&ground, rate, scale.decisions);
-        waits.sort();
-        let millis = |wait: Duration| format!("{:.2}", wait.as_secs_f64() * 1e3);
-        let share = |share: usize| millis(waits[waits.len() * share / 1_000]);
-        let longest = millis(waits[waits.len() - 1]);
-        row(&[round.to_string(), share(500), share(990), share(999), longest, "5".into()]);
+        let alone = ground.without_server();
+        let ours = paced(&ground, rate, scale.decisions, None);
+        assert_eq!(ground.without_server(), alone, "decided without the server");
+        let bare = paced(&ground, rate, scale.decisions, Some(&pings));
+        let share = |waits: &[Duration], share: usize| {
+            format!("{:.2}", waits[waits.len() * share / 1_000].as_secs_f64() * 1e3)
+        };
+        let [ours, bare] = [ours, bare].map(|waits| [500, 990, 999].map(|of| share(&waits, of)));
+        let [half, most, nearly_all] = ours;
+        let numbered = [(round + 1).to_string(), half, most, "5".into(), nearly_all];
+        row(numbered.iter().chain(&bare));
     }
 }
 
-/// Requests that arrive at this rate, whether or not those before them have been answered; each
-/// wait counts from when the request was to arrive.
-fn paced(ground: &Ground, rate: f64, requests: usize) -> Vec<Duration> {
-    let waits = Arc::new(Mutex::new(Vec::with_capacity(requests)));
-    let mut draws = Draws::new(requests);
-    let start = Instant::now();
-    let mut arrived = 0;
-    while arrived < requests {
-        let due = start + Duration::from_secs_f64(arrived as f64 / rate);
-        thread::sleep(due.max(start + EVERY).saturating_duration_since(Instant::now()).max(EVERY));
-        let now = start.elapsed().as_secs_f64();
-        while arrived < requests && (arrived as f64) < now * rate {
-            let due = start + Duration::from_secs_f64(arrived as f64 / rate);
-            let node = ground.nodes[arrived % ground.nodes.len()].clone();
-            let (caller, waits) = (draws.below(CALLERS), Arc::clone(&waits));
-            ground.runtime.spawn(async move {
-                Asked::one().about(&node, caller).await;
-                waits.lock().unwrap().push(due.elapsed());
-            });
-            arrived += 1;
+/// A connection for each node, as a store has it.
+fn connections(ground: &Ground) -> Vec<MultiplexedConnection> {
+    let client = Client::open(ground.server.url()).unwrap();
+    let connect = || ground.runtime.block_on(client.get_multiplexed_async_connection()).unwrap();
+    ground.nodes.iter().map(|_| connect()).collect()
+}
+
+/// Requests that arrive at this rate, whether or not those before them have been answered; their
+/// waits in order. Each counts from when the request was to arrive: a timer that wakes a
+/// millisecond late is in it.
+fn paced(
+    ground: &Ground,
+    rate: f64,
+    requests: usize,
+    pings: Option<&[MultiplexedConnection]>,
+) -> Vec<Duration> {
+    let tasks = TASKS * ground.nodes.len();
+    let (start, waits) = (Instant::now(), Arc::new(Mutex::new(Vec::with_capacity(requests))));
+    ground.each_task(TASKS, |node, task| {
+        let (waits, mut draws) = (Arc::clone(&waits), Draws::new(task));
+        let mut ping = pings.map(|pings| pings[task % pings.len()].clone());
+        async move {
+            let mut own = Vec::with_capacity(requests / tasks);
+            for round in 0..requests / tasks {
+                let due = (round * tasks + task) as f64 / rate;
+                let due = start + Duration::from_secs_f64(due);
+                sleep_until(due).await;
+                match &mut ping {
+                    Some(ping) => cmd("PING").exec_async(ping).await.unwrap(),
+                    None => Asked::one().about(&node, draws.below(CALLERS)).await,
+                }
+                own.push(due.elapsed());
+            }
+            waits.lock().unwrap().extend(own);
         }
-    }
-    while waits.lock().unwrap().len() < requests {
-        thread::sleep(EVERY);
-    }
-    std::mem::take(&mut *waits.lock().unwrap())
+    });
+    let mut waits = Arc::into_inner(waits).unwrap().into_inner().unwrap();
+    waits.sort();
+    waits
 }

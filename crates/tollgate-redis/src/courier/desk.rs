@@ -59,11 +59,7 @@ impl Letter {
     }
 
     /// Takes the answers of its sets; whether all are there now.
-    pub(super) fn take(
-        &mut self,
-        answers: &mut impl Iterator<Item = Answer>,
-        sent: Time,
-    ) -> bool {
+    pub(super) fn take(&mut self, answers: &mut impl Iterator<Item = Answer>, sent: Time) -> bool {
         self.sent.get_or_insert(sent);
         let mut complete = true;
         let open = self.sets.iter_mut().zip(&mut self.answers);
@@ -144,18 +140,23 @@ impl Desk {
         Ok(Some(line.clone()))
     }
 
-    /// What fits into one call, of those who have waited longest.
+    /// What fits into one call, of those who have waited longest. Who has gone takes nothing.
     fn batch(&mut self) -> Vec<Letter> {
-        // Who has gone takes nothing.
-        self.waiting.retain(Letter::is_wanted);
-        let mut checks = 0;
-        let fits = self.waiting.iter().take_while(|letter| {
+        let (mut batch, mut checks) = (Vec::new(), 0);
+        while let Some(letter) = self.waiting.pop_front() {
             checks += letter.checks();
-            checks <= CHECKS
-        });
-        // A letter that is too large by itself has to go all the same.
-        let count = fits.count().max(1).min(self.waiting.len());
-        self.waiting.drain(..count).collect()
+            // A letter that is too large by itself has to go all the same.
+            if checks > CHECKS && !batch.is_empty() {
+                self.waiting.push_front(letter);
+                break;
+            }
+            if letter.is_wanted() {
+                batch.push(letter);
+            } else {
+                checks -= letter.checks();
+            }
+        }
+        batch
     }
 
     /// What whoever comes for it is to deliver next.

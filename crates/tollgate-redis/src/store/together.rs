@@ -83,7 +83,8 @@ impl Redis {
         }
         let asked = packed.into_iter().zip(&denied).filter(|(_, denied)| denied.is_none());
         let letter: SmallVec<[Packed; 1]> = asked.map(|(packed, _)| packed).collect();
-        let reply = if letter.is_empty() { None } else { Some(self.courier.ask(letter, until).await) };
+        let reply =
+            if letter.is_empty() { None } else { Some(self.courier.ask(letter, until).await) };
         let (mut answers, failure) = match reply {
             Some(Ok(Reply { answers, sent, received })) => {
                 (Some((answers.into_iter(), (sent, received))), None)

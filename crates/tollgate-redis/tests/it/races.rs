@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use tollgate::Limiter;
+use tollgate::By;
 use tollgate_core::{Check, Limit, Slices, Span};
 use tollgate_testbed::Kind;
 
+use crate::asking::ask;
 use crate::stage::Stage;
 use crate::trial::{long_or, machine_alone};
 
@@ -32,18 +33,23 @@ fn race(kind: Kind) {
     let _alone = machine_alone();
     let stage = Stage::on(kind);
     let options = stage.options();
-    let nodes = [0, 1].map(|_| Limiter::new(stage.start(options.clone())));
+    let nodes = [0, 1].map(|_| Arc::new(stage.start(options.clone())));
     for round in 0..long_or(200, 5) {
         for limit in limits() {
-            let admitted = Arc::new(AtomicU64::new(0));
+            let admitted = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
             let racers: Vec<_> = (0..TASKS)
                 .map(|racer| {
                     let (node, limit) = (nodes[racer % nodes.len()].clone(), limit.clone());
                     let admitted = Arc::clone(&admitted);
                     stage.runtime.spawn(async move {
                         let key = format!("prize {round}");
-                        while node.check(Check::new(&limit, &key)).await.unwrap().is_allowed() {
-                            admitted.fetch_add(1, Ordering::Relaxed);
+                        loop {
+                            let (applied, decision) = ask(&node, Check::new(&limit, &key)).await;
+                            if !decision.is_allowed() {
+                                return;
+                            }
+                            let alone = usize::from(applied.by == By::Share);
+                            admitted[alone].fetch_add(1, Ordering::Relaxed);
                         }
                     })
                 })
@@ -51,13 +57,16 @@ fn race(kind: Kind) {
             for racer in racers {
                 stage.block_on(racer).unwrap();
             }
-            let admitted = admitted.load(Ordering::Relaxed);
-            assert_eq!(admitted, TOKENS, "{} in round {round}", limit.name());
+            let [shared, alone] = [0, 1].map(|by| admitted[by].load(Ordering::Relaxed));
+            let name = limit.name();
+            let counts = nodes.each_ref().map(|node| node.counts());
+            assert_eq!(alone, 0, "{name} in round {round}: the server was away: {counts:?}");
+            assert_eq!(shared, TOKENS, "{name} in round {round}");
         }
         stage.server.command(&["FLUSHALL"]);
     }
     for node in &nodes {
-        let counts = node.store().counts();
+        let counts = node.counts();
         assert_eq!((counts.by_share, counts.disagreements), (0, 0), "{counts:?}");
     }
 }
