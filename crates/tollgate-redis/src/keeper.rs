@@ -23,6 +23,8 @@ use crate::twin::Naming;
 
 /// Between two beats.
 const BEAT: Duration = Duration::from_millis(500);
+/// Between two beats of a server that answers, and not in time: it may at any moment.
+const SOON: Duration = Duration::from_millis(50);
 /// Between two attempts to connect, at least; up to half as much is added, so that a hundred nodes
 /// do not come all at once.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -201,9 +203,10 @@ impl Keeper {
     /// Watches a connection until it is of no use any more; why it is not.
     async fn watch(&self, mut connection: MultiplexedConnection, memory: &mut Memory) -> Failure {
         loop {
+            let pause = if self.courier.why_down().is_some() { SOON } else { BEAT };
             tokio::select! {
                 () = self.courier.trouble.notified() => {}
-                () = sleep(BEAT) => {}
+                () = sleep(pause) => {}
             }
             let given_up = self.courier.why_down();
             if let Some(failure) = &given_up {

@@ -2,12 +2,25 @@
 
 use tollgate_testbed::Kind;
 
+use crate::callers::{CALLERS, Draws};
 use crate::ground::Ground;
 use crate::load::Asked;
 
-/// Decides so many times, at first with the same number of callers as ever.
+/// As many as fit into two calls.
+const TASKS: usize = 128;
+
+/// Decides so many times, on one node.
 pub(crate) fn run(times: usize) {
     let ground = Ground::new(Kind::Redis, 1);
-    let taken = ground.load(Asked::one(), 64, times);
-    println!("{:.3} calls a decision", taken.trips());
+    ground.each_task(TASKS, |node, task| {
+        let mut draws = Draws::new(task);
+        async move {
+            for _ in 0..times / TASKS {
+                Asked::one().about(&node, draws.below(CALLERS)).await;
+            }
+        }
+    });
+    assert_eq!(ground.without_server(), 0, "decided without the server");
+    let calls = ground.counted(|counts| counts.calls);
+    println!("{:.3} calls a decision", calls as f64 / times as f64);
 }

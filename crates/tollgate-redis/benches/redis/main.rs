@@ -55,7 +55,7 @@ struct Scale {
     callers: usize,
 }
 
-const QUICK: Scale = Scale { rounds: 3, decisions: 100_000, callers: 1_000_000 };
+const QUICK: Scale = Scale { rounds: 3, decisions: 60_000, callers: 1_000_000 };
 const FULL: Scale = Scale { rounds: 9, decisions: 200_000, callers: 10_000_000 };
 
 fn main() {
