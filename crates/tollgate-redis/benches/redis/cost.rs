@@ -83,36 +83,48 @@ pub(crate) fn compare(kind: Kind, calls: &Calls, scale: Scale) {
             taken.push(ground.load(asked(name), *tasks, decisions));
         }
     }
-    show(kind, &sent.map(median), &loaded);
+    show(kind, &sent, &loaded);
 }
 
-fn show(kind: Kind, sent: &[f64; SENT.len()], loaded: &[Vec<Taken>; LOADED.len()]) {
+fn show(kind: Kind, sent: &[Vec<f64>; SENT.len()], loaded: &[Vec<Taken>; LOADED.len()]) {
     head(
         &format!("{kind:?}: processor time of a decision in µs, {CALLERS} callers"),
         &["", "server", "÷ floor", "aim", "ours", "calls a decision", "decisions a second"],
     );
-    let floor = sent[0];
     for ((name, aim), server) in SENT.iter().zip(sent) {
-        let ratio = times(server / floor);
+        let ratio = times(ratio(server, &sent[0]));
         let nothing = [const { String::new() }; 3];
-        row([(*name).into(), micros(*server), ratio, (*aim).into()].iter().chain(&nothing));
+        let cells = [(*name).into(), micros(middle(server)), ratio, (*aim).into()];
+        row(cells.iter().chain(&nothing));
     }
-    let middle = |taken: &[Taken], figure: fn(&Taken) -> f64| median(taken.iter().map(figure));
-    let servers = loaded.each_ref().map(|taken| middle(taken, Taken::server_micros));
-    for (((name, aim, _), taken), server) in LOADED.iter().zip(loaded).zip(servers) {
+    let servers = loaded.each_ref().map(|taken| figures(taken, Taken::server_micros));
+    for (((name, aim, _), taken), server) in LOADED.iter().zip(loaded).zip(&servers) {
         row(&[
             (*name).into(),
-            micros(server),
-            times(server / floor),
+            micros(middle(server)),
+            times(ratio(server, &sent[0])),
             (*aim).into(),
-            micros(middle(taken, Taken::own_micros)),
-            format!("{:.3}", middle(taken, Taken::trips)),
-            format!("{:.0}", middle(taken, Taken::per_second)),
+            micros(middle(&figures(taken, Taken::own_micros))),
+            format!("{:.3}", middle(&figures(taken, Taken::trips))),
+            format!("{:.0}", middle(&figures(taken, Taken::per_second))),
         ]);
     }
-    let fours = [sent[3] / sent[2], servers[3] / servers[1], servers[4] / servers[2]].map(times);
+    let fours = [(&sent[3], &sent[2]), (&servers[3], &servers[1]), (&servers[4], &servers[2])];
+    let [alone, some, many] = fours.map(|(four, one)| times(ratio(four, one)));
     println!(
-        "\nA set of 4 ÷ a set of 1 (aim: 2×): {} one a call, {} with 50 tasks, {} with 256.",
-        fours[0], fours[1], fours[2]
+        "\nA set of 4 ÷ a set of 1 (aim: 2×): {alone} one a call, {some} with 50 tasks, {many} with 256."
     );
+}
+
+fn figures(taken: &[Taken], figure: fn(&Taken) -> f64) -> Vec<f64> {
+    taken.iter().map(figure).collect()
+}
+
+fn middle(figures: &[f64]) -> f64 {
+    median(figures.iter().copied())
+}
+
+/// Round by round: what disturbs the machine for a while disturbs both.
+fn ratio(figures: &[f64], others: &[f64]) -> f64 {
+    median(figures.iter().zip(others).map(|(figure, other)| figure / other))
 }

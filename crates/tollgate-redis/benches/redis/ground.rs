@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::runtime::{Builder, Runtime};
 use tollgate::{Limit, Limiter};
-use tollgate_redis::{Counts, Options, Redis};
+use tollgate_redis::{Counts, Event, Options, Redis};
 use tollgate_testbed::{Kind, Server};
 
 use crate::cores;
@@ -70,6 +70,11 @@ fn node(runtime: &Runtime, url: &str) -> Limiter<Redis> {
     let _within = runtime.enter();
     // As long as can be: waiting shows in the figures, and a busy machine is no outage.
     let options = Options::new(url).unwrap().deadline(Duration::from_secs(1)).unwrap();
+    let options = options.on_event(|event| {
+        if !matches!(event, Event::Reached(_)) {
+            println!("\n{event}");
+        }
+    });
     let store = Redis::start(options).unwrap();
     assert!(runtime.block_on(store.reached(Duration::from_secs(20))), "{:?}", store.health());
     Limiter::new(store)

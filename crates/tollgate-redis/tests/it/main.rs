@@ -9,6 +9,7 @@ mod away;
 mod chance;
 mod child;
 mod clocks;
+mod coalescing;
 mod conformance;
 mod denials;
 mod endings;

@@ -1,0 +1,47 @@
+//! What is asked at the same time goes to the server together.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::runtime::Builder;
+use tollgate::{Check, Limit, Limiter};
+use tollgate_redis::Redis;
+use tollgate_testbed::Kind;
+
+use crate::stage::{options, setup};
+
+/// As many checks as one call carries.
+const TOGETHER: usize = 64;
+
+#[test]
+fn tasks_that_ask_at_the_same_time_share_a_call_and_so_do_those_that_were_answered_together() {
+    let server = setup(Kind::Redis).start();
+    // On one thread: whoever is ready runs before anybody waits for the network.
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let options = options(&server.url()).deadline(Duration::from_secs(1)).unwrap();
+        let limiter = Limiter::new(Redis::start(options).unwrap());
+        assert!(limiter.store().reached(Duration::from_secs(20)).await);
+        let limit = Arc::new(Limit::token_bucket("api", "10/min".parse().unwrap()).unwrap());
+        let rounds = 3;
+        let tasks: Vec<_> = (0..TOGETHER)
+            .map(|task| {
+                let (limiter, limit) = (limiter.clone(), Arc::clone(&limit));
+                tokio::spawn(async move {
+                    for _ in 0..rounds {
+                        let key = task.to_string();
+                        assert!(
+                            limiter.check(Check::new(&limit, &key)).await.unwrap().is_allowed()
+                        );
+                    }
+                })
+            })
+            .collect();
+        for task in tasks {
+            task.await.unwrap();
+        }
+        let counts = limiter.store().counts();
+        assert_eq!(counts.sets, rounds * TOGETHER as u64);
+        assert_eq!(counts.calls, rounds, "{counts:?}");
+    });
+}
