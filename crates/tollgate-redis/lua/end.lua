@@ -47,9 +47,8 @@ end
 for _, cell in ipairs(cells) do
   if cell.freed then
     local key = cell.page_key
-    local opened, closed = find(key, '{', 1, true), find(key, '}', 1, true)
-    local subject = sub(key, opened + 1, closed - 1) .. cell.who
-    call('PUBLISH', sub(key, 1, opened - 1) .. 'freed', sub(key, closed + 2) .. ' ' .. subject)
+    local opened = find(key, '{', 1, true)
+    call('PUBLISH', sub(key, 1, opened - 1) .. 'freed', sub(key, opened + 1, -2) .. cell.who)
   end
 end
 return reply

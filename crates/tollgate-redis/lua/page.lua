@@ -1,4 +1,4 @@
--- Pages: the buckets of one limit, of all whose digest begins with the same bits, in one string.
+-- Pages: the buckets of all whose digest begins with the same bits, in one string.
 --
 -- | byte | what |
 -- |---|---|
@@ -6,7 +6,7 @@
 -- | 2-9 | until when the key is kept |
 -- | 10-17 | the longest horizon that an entry was written with: nothing is needed for longer |
 -- | 18-21 | bytes of all entries after the last pruning |
--- | 22- | entries: 8 letters that tell who, then the moment of a bucket |
+-- | 22- | entries: 8 letters that tell whose and of which limit, then the moment of a bucket |
 --
 -- A moment is its microseconds in a narrow page, and in a wide one those, its parts of a
 -- microsecond, and parts to a microsecond. A key is kept for about twice as long as it is needed,

@@ -16,6 +16,8 @@ local reply, answers = { ARGV[1], now, nil, nil, nil, nil, nil, nil }, 2
 local at, last = 1, #asked
 -- Checks that wait for the last one of their set.
 local waiting
+-- A page with nothing in it.
+local EMPTY = '\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0'
 
 while at <= last do
   local left, admitted = 0, true
@@ -53,9 +55,7 @@ while at <= last do
     end
     if not place then
       -- Perhaps another algorithm has left it in a place of its own.
-      local key = keys[index]
-      local tag = find(key, '}', 1, true)
-      if call('EXISTS', sub(key, 1, tag) .. '.' .. who .. sub(key, tag + 1)) == 1 then
+      if call('EXISTS', keys[index] .. '.' .. who) == 1 then
         admitted = nil
       end
     end
@@ -82,92 +82,132 @@ while at <= last do
       end
     end
 
-    if more > 0 then
+    if more > 0 or left > 0 then
       if not waiting then
-        -- With room for three.
+        -- With room for four.
         waiting = { nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil,
-          nil, nil, nil, nil, nil }
+          nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil }
       end
       waiting[left + 1], waiting[left + 2], waiting[left + 3], waiting[left + 4] =
         index, shared, who, horizon
       waiting[left + 5], waiting[left + 6], waiting[left + 7] = place or false, mended, charged
       left = left + 7
-    else
-      -- The last of its set: it is written, and so are those that have been waiting for it.
+    end
+
+    if more == 0 then
+      -- All of the set are judged; one after the other is written, each page once.
       reply[ruling] = admitted and 1 or admitted == false and 0 or 3
+      local turn = 7
+      if left > 0 then
+        index, shared, who, horizon = waiting[1], waiting[2], waiting[3], waiting[4]
+        place, mended, charged = waiting[5], waiting[6], waiting[7]
+      end
+      -- The page at hand: until when it is kept, and either a patch of it or all of it changed.
+      local until_now, longest, patch, patch_at, whole, renewed
+      page = nil
       while admitted ~= nil do
-        local moment = admitted and charged or mended
+        local moment = mended
+        if admitted then
+          moment = charged
+        end
         if moment then
-          page = pages[index]
-          local until_now, longest, sound
-          if page then
-            until_now, longest = read('<dd', page, 2)
-            sound = moment <= until_now and until_now - now <= longest and horizon <= longest
-          end
-          if sound and place then
-            local entry = format == 1 and pack('<d', moment) or pack('<ddd', moment, 0, 1)
-            -- Numbers are slow to write; most pages have few entries.
-            local offset = place == 22 and '29' or place == 38 and '45' or place + 7
-            call('SETRANGE', keys[index], offset, entry)
-            if shared == 1 then
-              page = sub(page, 1, place + 7) .. entry .. sub(page, place + format * 16)
+          if page == nil then
+            page, patch, whole, renewed = pages[index], nil, false, false
+            if page then
+              format, until_now, longest = read('<Bdd', page)
+            else
+              page, format, until_now, longest = EMPTY, 1, 0, 0
             end
-          else
+          end
+          if moment > until_now or until_now - now > longest or horizon > longest then
             local lives = 2 * (moment - now) + 1000000
             lives = now + (lives < horizon and lives or horizon)
-            if not page then
-              page = pack('<BddI4c8d', 1, lives, horizon, 0, who, moment)
-              call('SET', keys[index], page, 'PX', math.ceil((lives - now) / 1000) + extra)
+            longest = horizon > longest and horizon or longest
+            if until_now - now > longest then
+              -- The clock has been set back: nothing is needed for as long as that.
+              until_now = now + longest
+            elseif lives > until_now then
+              until_now = lives
+            end
+            renewed = true
+          end
+          local entry = format == 1 and pack('<d', moment) or pack('<ddd', moment, 0, 1)
+          if place and not (whole or renewed) then
+            if patch and patch_at + #patch == place then
+              -- Where there are several counters of somebody, they lie side by side.
+              patch = patch .. who .. entry
             else
-              local pruned = read('<I4', page, 18)
-              local entry = format == 1 and pack('<d', moment) or pack('<ddd', moment, 0, 1)
-              if place then
-                page = sub(page, 22, place + 7) .. entry .. sub(page, place + format * 16)
-              else
-                page = sub(page, 22) .. who .. entry
-                local size = format * 16
-                if #page >= 32 * size and #page >= 2 * pruned then
-                  -- Twice as long as it was: those that have recovered go.
-                  local kept, count = {}, 0
-                  for from = 1, #page, size do
-                    local recovered = read('<d', page, from + 8)
-                    if size == 32 and read('<d', page, from + 16) > 0 then
-                      recovered = recovered + 1
-                    end
-                    if recovered > now then
-                      count = count + 1
-                      kept[count] = sub(page, from, from + size - 1)
-                    end
-                  end
-                  page, pruned = table.concat(kept), count * size
+              if patch then
+                call('SETRANGE', keys[index], patch_at - 1, patch)
+                page = sub(page, 1, patch_at - 1) .. patch .. sub(page, patch_at + #patch)
+              end
+              patch, patch_at = entry, place + 8
+            end
+          else
+            if patch then
+              page = sub(page, 1, patch_at - 1) .. patch .. sub(page, patch_at + #patch)
+              patch = nil
+            end
+            if place then
+              page = sub(page, 1, place + 7) .. entry .. sub(page, place + format * 16)
+            else
+              page = page .. who .. entry
+            end
+            whole = true
+          end
+        end
+
+        local following = turn < left and waiting[turn + 1]
+        if page and following ~= index then
+          if whole then
+            local pruned, size = read('<I4', page, 18), format * 16
+            if #page >= 32 * size + 21 and #page >= 2 * pruned + 21 then
+              -- Twice as long as it was: those that have recovered go.
+              local kept, count = { '' }, 1
+              for from = 22, #page, size do
+                local recovered = read('<d', page, from + 8)
+                if size == 32 and read('<d', page, from + 16) > 0 then
+                  recovered = recovered + 1
+                end
+                if recovered > now then
+                  count = count + 1
+                  kept[count] = sub(page, from, from + size - 1)
                 end
               end
-              longest = horizon > longest and horizon or longest
-              if sound then
-                page = pack('<BddI4', format, until_now, longest, pruned) .. page
-                call('SET', keys[index], page, 'KEEPTTL')
-              else
-                if until_now - now > longest then
-                  -- The clock has been set back: nothing is needed for as long as that.
-                  lives = now + longest
-                elseif until_now > lives then
-                  lives = until_now
-                end
-                page = pack('<BddI4', format, lives, longest, pruned) .. page
-                call('SET', keys[index], page, 'PX', math.ceil((lives - now) / 1000) + extra)
-              end
+              pruned = (count - 1) * size
+              kept[1] = pack('<BddI4', format, until_now, longest, pruned)
+              page = table.concat(kept)
+            else
+              page = pack('<BddI4', format, until_now, longest, pruned) .. sub(page, 22)
+            end
+            if renewed then
+              call('SET', keys[index], page, 'PX', math.ceil((until_now - now) / 1000) + extra)
+            else
+              call('SET', keys[index], page, 'KEEPTTL')
+            end
+          else
+            -- Numbers are slow to write: those of the first entries are here to be copied.
+            local offset, entry = patch_at - 1, (patch_at - 30) / 16
+            if entry < 5 then
+              offset = sub('2945617793', 2 * entry + 1, 2 * entry + 2)
+            elseif entry < 33 then
+              offset = sub(
+                '109125141157173189205221237253269285301317333349365381397413429445461477493509525541',
+                3 * entry - 14, 3 * entry - 12)
+            end
+            call('SETRANGE', keys[index], offset, patch)
+            if shared == 1 then
+              page = sub(page, 1, patch_at - 1) .. patch .. sub(page, patch_at + #patch)
             end
           end
-          pages[index] = page
+          pages[index], page = page, nil
         end
-        if left == 0 then
+        if not following then
           break
         end
-        left = left - 7
-        index, shared, who, horizon =
-          waiting[left + 1], waiting[left + 2], waiting[left + 3], waiting[left + 4]
-        place, mended, charged = waiting[left + 5], waiting[left + 6], waiting[left + 7]
-        format = pages[index] and byte(pages[index])
+        index, shared, who, horizon = following, waiting[turn + 2], waiting[turn + 3], waiting[turn + 4]
+        place, mended, charged = waiting[turn + 5], waiting[turn + 6], waiting[turn + 7]
+        turn = turn + 7
       end
     end
   until more == 0

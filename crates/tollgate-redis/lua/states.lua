@@ -15,13 +15,11 @@ local function read_state(text)
 end
 
 local function own_key(page_key, who)
-  local tag = find(page_key, '}', 1, true)
-  return sub(page_key, 1, tag) .. '.' .. who .. sub(page_key, tag + 1)
+  return page_key .. '.' .. who
 end
 
 local function page_key(own)
-  local tag = find(own, '}', 1, true)
-  return sub(own, 1, tag) .. sub(own, tag + 10)
+  return sub(own, 1, find(own, '}', 1, true))
 end
 
 local function look_in_page(cell, page)

@@ -1,9 +1,9 @@
 //! Carries sets to the server and answers back: together when there are many, at once when there
 //! are few, and never for longer than the deadline.
 //!
-//! A few calls are under way at a time. Whatever is asked meanwhile waits for one of them to come
-//! back, and then goes out as one call: the more is asked, the more goes together, and where little
-//! is asked nothing ever waits. When a call is not answered in time, everybody is released and the
+//! One or two calls are under way at a time. Whatever is asked meanwhile waits for one of them to
+//! come back, and then goes out as one call: the more is asked, the more goes together, and where
+//! little is asked nothing ever waits. When a call is not answered in time, everybody is released and the
 //! store is given up until it is well again; nothing is kept to be sent later.
 
 mod desk;
@@ -20,7 +20,7 @@ use tokio::task::yield_now;
 use tokio::time::{Instant, sleep_until, timeout_at};
 use tollgate_core::Time;
 
-use self::desk::{Desk, Letter, Line};
+use self::desk::{Batch, Desk, Letter, Line};
 use crate::clock::StoreClock;
 use crate::counts::Counters;
 use crate::failure::{Class, Failure};
@@ -165,16 +165,18 @@ impl Courier {
 
     /// Delivers whatever is waiting, until nothing is.
     async fn deliver(&self, mut line: Line) {
+        let mut delivered = 0;
         loop {
             // Whoever was just answered, or came at the same time, may have more to ask: a turn of
             // the scheduler lets them, and all of that goes together.
             yield_now().await;
-            let next = self.desk().next(line.generation);
+            let next = self.desk().next(line.generation, delivered);
             for late in next.late {
                 late.fail(&Failure::new(Class::Overload, "too many were waiting for the store"));
                 self.counters.overloads.one();
             }
-            let Some(batch) = next.batch else { return };
+            let Some(Batch { letters: batch, checks }) = next.batch else { return };
+            delivered = checks;
             let sent = self.clock.machine();
             match self.deliver_one(&batch, &mut line).await {
                 Ok(answers) => self.hand_out(batch, answers, sent, line.generation),

@@ -27,9 +27,10 @@ impl Calls {
         let recorder = Recorder::before(server.address());
         let ground = Ground::behind(server, &recorder.url(), 16);
         // A node with one task has one set under way.
-        ground.fill(Asked::one(), 1, CALLERS);
-        ground.fill(Asked::Four, 1, CALLERS);
-        let (one, four) = (recorder.calls_with("per-user"), recorder.calls_with("four-a"));
+        let [one, four] = [Asked::one(), Asked::Four].map(|asked| {
+            ground.fill(asked, 1, CALLERS);
+            recorder.take_calls()
+        });
         for calls in [&one, &four] {
             // Some are missing: whoever came first told the server all of the script.
             assert!(calls.len() > CALLERS * 99 / 100, "recorded {} calls", calls.len());

@@ -38,13 +38,13 @@ impl Recorder {
         format!("redis://{}", self.address)
     }
 
-    /// The commands that name a script and contain this word, without those of other kinds.
-    pub(crate) fn calls_with(&self, word: &str) -> Vec<Vec<u8>> {
-        let heard = self.heard.lock().unwrap();
-        let said = heard.iter().flat_map(|said| commands(&said.lock().unwrap()));
-        said.filter(|said| said.starts_with_words(b"EVALSHA") && said.contains(word))
-            .map(|said| said.0)
-            .collect()
+    /// The calls of scripts about pages that were said since this was asked before.
+    pub(crate) fn take_calls(&self) -> Vec<Vec<u8>> {
+        let mut calls = Vec::new();
+        for said in &*self.heard.lock().unwrap() {
+            calls.extend(take_commands(&mut said.lock().unwrap()).filter(|said| is_call(said)));
+        }
+        calls
     }
 }
 
@@ -62,27 +62,21 @@ fn pass_on(mut from: TcpStream, mut to: TcpStream, record: Option<&Mutex<Vec<u8>
     let _ = to.shutdown(Shutdown::Both);
 }
 
-struct Said(Vec<u8>);
-
-impl Said {
-    fn starts_with_words(&self, name: &[u8]) -> bool {
-        self.0.split(|byte| *byte == b'\n').nth(2).is_some_and(|word| word.starts_with(name))
-    }
-
-    fn contains(&self, word: &str) -> bool {
-        self.0.windows(word.len()).any(|part| part == word.as_bytes())
-    }
+fn is_call(command: &[u8]) -> bool {
+    let mut words = command.split(|byte| *byte == b'\n').skip(2).step_by(2);
+    words.next().is_some_and(|name| name.starts_with(b"EVALSHA"))
+        && words.nth(2).is_some_and(|key| key.contains(&b'{'))
 }
 
-/// The commands in a stream of them.
-fn commands(mut bytes: &[u8]) -> Vec<Said> {
-    let mut commands = Vec::new();
-    while let Some(length) = command_length(bytes) {
-        let (command, rest) = bytes.split_at(length);
-        commands.push(Said(command.to_vec()));
-        bytes = rest;
+/// Takes the whole commands out of a stream of them.
+fn take_commands(stream: &mut Vec<u8>) -> impl Iterator<Item = Vec<u8>> {
+    let (mut commands, mut at) = (Vec::new(), 0);
+    while let Some(length) = command_length(&stream[at..]) {
+        commands.push(stream[at..at + length].to_vec());
+        at += length;
     }
-    commands
+    stream.drain(..at);
+    commands.into_iter()
 }
 
 fn command_length(bytes: &[u8]) -> Option<usize> {

@@ -18,6 +18,10 @@ use crate::twin::{Answer, Packed};
 const CALLS: usize = 2;
 /// The most checks in one call: the server does nothing else meanwhile.
 const CHECKS: usize = 64;
+/// With so few checks under way there is no load to speak of, and nobody waits for company.
+const FEW: usize = 8;
+/// So many are company enough: beside a call with more than a few they go out, fewer wait for it.
+const MANY: usize = 32;
 /// The most that may wait. With more the last would wait in vain.
 const WAITING: usize = 4_096;
 
@@ -105,8 +109,9 @@ pub(super) struct Line {
 pub(super) struct Desk {
     line: Result<Line, Failure>,
     waiting: VecDeque<Letter>,
-    /// Calls under way over this line.
+    /// Calls under way over this line, and the checks in them.
     calls: usize,
+    under_way: usize,
     generation: u64,
     tag: u64,
 }
@@ -115,12 +120,20 @@ pub(super) struct Desk {
 pub(super) struct Next {
     /// Whose time is over.
     pub(super) late: Vec<Letter>,
-    pub(super) batch: Option<Vec<Letter>>,
+    pub(super) batch: Option<Batch>,
+}
+
+/// Letters that go out in one call.
+#[derive(Default)]
+pub(super) struct Batch {
+    pub(super) letters: Vec<Letter>,
+    pub(super) checks: usize,
 }
 
 impl Desk {
     pub(super) fn new(why: Failure) -> Self {
-        Self { line: Err(why), waiting: VecDeque::new(), calls: 0, generation: 0, tag: 0 }
+        let waiting = VecDeque::new();
+        Self { line: Err(why), waiting, calls: 0, under_way: 0, generation: 0, tag: 0 }
     }
 
     /// Takes a letter. The line to deliver it over, if nobody else will come for it.
@@ -132,46 +145,56 @@ impl Desk {
         if self.waiting.len() >= WAITING {
             return Err(Failure::new(Class::Overload, "too many were waiting for the store"));
         }
+        let line = line.clone();
         self.waiting.push_back(letter);
-        if self.calls >= CALLS {
+        if self.calls >= CALLS || !self.is_worth_a_call() {
             return Ok(None);
         }
         self.calls += 1;
-        Ok(Some(line.clone()))
+        Ok(Some(line))
+    }
+
+    /// Whether what waits is to go out beside what is under way.
+    fn is_worth_a_call(&self) -> bool {
+        let waiting = self.waiting.iter().take(MANY).map(Letter::checks);
+        self.under_way < FEW || waiting.sum::<usize>() >= MANY
     }
 
     /// What fits into one call, of those who have waited longest. Who has gone takes nothing.
-    fn batch(&mut self) -> Vec<Letter> {
-        let (mut batch, mut checks) = (Vec::new(), 0);
+    fn batch(&mut self) -> Batch {
+        let mut batch = Batch::default();
         while let Some(letter) = self.waiting.pop_front() {
-            checks += letter.checks();
+            let checks = batch.checks + letter.checks();
             // A letter that is too large by itself has to go all the same.
-            if checks > CHECKS && !batch.is_empty() {
+            if checks > CHECKS && !batch.letters.is_empty() {
                 self.waiting.push_front(letter);
                 break;
             }
             if letter.is_wanted() {
-                batch.push(letter);
-            } else {
-                checks -= letter.checks();
+                batch.checks = checks;
+                batch.letters.push(letter);
             }
         }
         batch
     }
 
-    /// What whoever comes for it is to deliver next.
-    pub(super) fn next(&mut self, generation: u64) -> Next {
+    /// What whoever comes for it is to deliver next, after having `delivered` so many checks.
+    pub(super) fn next(&mut self, generation: u64, delivered: usize) -> Next {
         let mut next = Next { late: Vec::new(), batch: None };
         if self.line.as_ref().map(|line| line.generation).ok() != Some(generation) {
             return next;
         }
+        self.under_way -= delivered;
         let now = Instant::now();
         while self.waiting.front().is_some_and(|letter| letter.until <= now) {
             next.late.extend(self.waiting.pop_front());
         }
-        next.batch = Some(self.batch()).filter(|batch| !batch.is_empty());
-        if next.batch.is_none() {
-            self.calls -= 1;
+        if self.is_worth_a_call() {
+            next.batch = Some(self.batch()).filter(|batch| !batch.letters.is_empty());
+        }
+        match &next.batch {
+            Some(batch) => self.under_way += batch.checks,
+            None => self.calls -= 1,
         }
         next
     }
@@ -195,6 +218,7 @@ impl Desk {
     pub(super) fn open(&mut self, connection: MultiplexedConnection) {
         self.generation += 1;
         self.calls = 0;
+        self.under_way = 0;
         self.line =
             Ok(Line { connection, generation: self.generation, broken: Arc::new(Notify::new()) });
     }

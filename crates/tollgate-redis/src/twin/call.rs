@@ -36,22 +36,27 @@ pub(crate) enum How {
 #[derive(Default)]
 struct Keys<'a> {
     list: SmallVec<[&'a PackedCell; 8]>,
-    /// How many checks meet each.
-    uses: SmallVec<[usize; 8]>,
+    /// The first set that meets each, and whether another one does.
+    met: SmallVec<[(usize, bool); 8]>,
 }
 
 impl<'a> Keys<'a> {
-    fn add(&mut self, cell: &'a PackedCell) -> usize {
+    /// The place of the key that a cell of the `set`-th set has.
+    fn add(&mut self, cell: &'a PackedCell, set: usize) -> usize {
         let known = self.list.iter().position(|other| other.has_key_of(cell));
         let index = known.unwrap_or_else(|| {
             self.list.push(cell);
-            self.uses.push(0);
+            self.met.push((set, false));
             self.list.len() - 1
         });
-        if let Some(uses) = self.uses.get_mut(index) {
-            *uses += 1;
+        if let Some((first, again)) = self.met.get_mut(index) {
+            *again |= *first != set;
         }
         index
+    }
+
+    fn is_shared(&self, index: usize) -> bool {
+        self.met.get(index).is_some_and(|(_, again)| *again)
     }
 }
 
@@ -114,8 +119,10 @@ impl Call {
 /// What the quick script reads.
 fn plain<'a>(sets: &[&'a Packed], keys: &mut Keys<'a>) -> SmallVec<[Vec<u8>; 2]> {
     let checks: usize = sets.iter().map(|set| set.checks()).sum();
-    let places: SmallVec<[usize; 16]> =
-        sets.iter().flat_map(|set| &set.cells).map(|cell| keys.add(cell)).collect();
+    let mut places: SmallVec<[usize; 16]> = SmallVec::with_capacity(checks);
+    for (index, set) in sets.iter().enumerate() {
+        places.extend(set.cells.iter().map(|cell| keys.add(cell, index)));
+    }
     let mut out = Vec::with_capacity(checks * Plain::BYTES);
     let mut places = places.into_iter();
     for set in sets {
@@ -123,9 +130,8 @@ fn plain<'a>(sets: &[&'a Packed], keys: &mut Keys<'a>) -> SmallVec<[Vec<u8>; 2]>
         let mut following = takes.len();
         for ((take, cell), key) in takes.iter().zip(&set.cells).zip(&mut places) {
             following -= 1;
-            let shared = keys.uses.get(key).is_some_and(|uses| *uses > 1);
-            let following = u8::try_from(following).unwrap_or(u8::MAX);
-            take.write(&mut out, [ordinal(key), following, u8::from(shared)], cell.fingerprint);
+            let shared = u8::from(keys.is_shared(key));
+            take.write(&mut out, [ordinal(key), count(following), shared], cell.fingerprint);
         }
     }
     SmallVec::from_iter([out])
@@ -137,14 +143,14 @@ fn full<'a>(sets: &[&'a Packed], keys: &mut Keys<'a>) -> (&'static Script, Small
     let mut cells: SmallVec<[&PackedCell; 16]> = SmallVec::new();
     let mut places = Vec::new();
     let mut body = Body::default();
-    for set in sets {
+    for (number, set) in sets.iter().enumerate() {
         let start = body.bytes.len();
         body.bytes.extend([0, count(set.checks()), count(set.cells.len())]);
         for cell in &set.cells {
             let known = cells.iter().position(|other| other.is_same(cell));
             let index = known.unwrap_or_else(|| {
                 cells.push(cell);
-                places.extend([ordinal(keys.add(cell)), cell.home as u8]);
+                places.extend([ordinal(keys.add(cell, number)), cell.home as u8]);
                 places.extend_from_slice(&cell.fingerprint);
                 cells.len() - 1
             });

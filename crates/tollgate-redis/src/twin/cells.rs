@@ -41,7 +41,13 @@ impl<'a> Cells<'a> {
     }
 }
 
-impl Cell<'_> {
+impl<'a> Cell<'a> {
+    pub(crate) fn check(&self) -> &'a Check<'a> {
+        match self {
+            Self::Counter(check) | Self::Remembered(_, check) => check,
+        }
+    }
+
     fn is_same(&self, other: &Cell<'_>) -> bool {
         match (self, other) {
             (Self::Counter(check), Cell::Counter(other)) => is_same_counter(check, other),

@@ -1,16 +1,16 @@
 //! Where the server keeps a counter: names of keys that tell nobody who is asking.
 //!
-//! A key ends up in one of many pages, by the first bits of its digest; within a page it is known
-//! by its fingerprint, the bits after those. `P` is the prefix, `1` the version of this format:
+//! A key ends up in one of many pages, by the first bits of its digest, with whatever limits count
+//! it. Within a page each of its counters is known by a fingerprint: the bits after those, mixed
+//! with the digest of the limit's name. `P` is the prefix, `1` the version of this format:
 //!
 //! | what | name |
 //! |---|---|
-//! | the page of a limit: its buckets | `P1:{page}:limit` |
-//! | the state of one counter that is no bucket | `P1:{page}.fingerprint:limit` |
+//! | a page: buckets of all limits | `P1:{page}` |
+//! | the state of one counter that is no bucket | `P1:{page}.fingerprint` |
 //! | a settlement, or a change of tier | `P1:{page}!id` |
 //!
-//! What follows the brace differs, so no name of a limit makes one name look like another. All
-//! names of one key have the same tag in braces, and so are on one node of a cluster.
+//! All names of one key have the same tag in braces, and so are on one node of a cluster.
 
 use core::fmt;
 
@@ -27,36 +27,16 @@ pub(crate) struct Naming {
     page_bits: u32,
 }
 
-/// Identifies a limit's name and a key, in tables of this process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Counter(u128);
-
-impl Counter {
-    /// What no check asks.
-    pub(crate) const NONE: Self = Self(0);
-
-    #[cfg(test)]
-    pub(crate) const fn from_bits(bits: u128) -> Self {
-        Self(bits)
-    }
-
-    /// The digest of a name fills the high half, what a subject is known by the low one. Where
-    /// there are so many pages that it does not fit, they overlap, and still tell apart.
-    fn of(name_digest: u64, page: u32, named: u64) -> Self {
-        let subject = u128::from(page) << FINGERPRINT_BITS | u128::from(named);
-        Self(u128::from(name_digest) << 64 ^ subject)
-    }
-}
-
 /// Somebody, as the server knows them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Subject {
     page: u32,
-    /// Hexadecimal digits of the page.
-    digits: usize,
-    /// The bits of the fingerprint.
     named: u64,
 }
+
+/// Somebody's counter of one limit: the bits of the page, and those of the fingerprint.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) struct Counter(u128);
 
 /// Eight characters, none of which means anything in the name of a key.
 pub(crate) type Fingerprint = [u8; 8];
@@ -83,11 +63,8 @@ impl Naming {
         let bits = digest.as_bytes().first_chunk().map_or(0, |half| u128::from_be_bytes(*half));
         let page = bits.checked_shr(u128::BITS - self.page_bits).unwrap_or(0);
         let named = bits << self.page_bits >> (u128::BITS - FINGERPRINT_BITS);
-        Subject {
-            page: u32::try_from(page).unwrap_or(0),
-            digits: self.digits(),
-            named: u64::try_from(named).unwrap_or(0),
-        }
+        let named = u64::try_from(named).unwrap_or(0);
+        Subject { page: u32::try_from(page).unwrap_or(0), named }
     }
 
     /// How many hexadecimal digits a page has: a tag without one would be no tag.
@@ -100,42 +77,36 @@ impl Naming {
         self.subject(check.key()).counter(check.limit())
     }
 
-    /// The counter that a message on the [channel](Naming::channel) names: the limit's name, a
-    /// blank, the page and the fingerprint.
+    /// The counter that a message on the [channel](Naming::channel) names, by its page and its
+    /// fingerprint.
     pub(crate) fn counter_freed(&self, message: &[u8]) -> Option<Counter> {
-        let (name, subject) = core::str::from_utf8(message).ok()?.rsplit_once(' ')?;
-        let (page, fingerprint) = subject.split_at_checked(self.digits())?;
-        let fingerprint: &Fingerprint = fingerprint.as_bytes().try_into().ok()?;
-        let page = u32::from_str_radix(page, 16).ok()?;
+        let (page, fingerprint) = message.split_at_checked(self.digits())?;
+        let fingerprint: &Fingerprint = fingerprint.try_into().ok()?;
+        let page = u32::from_str_radix(core::str::from_utf8(page).ok()?, 16).ok()?;
         let named = fingerprint.iter().try_fold(0, |named, letter| {
             let value = ALPHABET.iter().position(|known| known == letter)?;
             Some(named << 6 | u64::try_from(value).ok()?)
         })?;
-        Some(Counter::of(Limit::digest_of_name(name), page, named))
+        Some(Counter::of(page, named))
     }
 
-    /// The page of a limit that holds a subject.
-    pub(crate) fn page(&self, limit: &Limit, subject: &Subject) -> Vec<u8> {
-        let mut name = self.begin(subject, limit.name().len() + 1);
-        name.push(b':');
-        name.extend_from_slice(limit.name().as_bytes());
-        name
+    /// The page that holds a counter.
+    pub(crate) fn page(&self, counter: Counter) -> Vec<u8> {
+        self.begin(counter.page(), 0)
     }
 
     /// The key of a state that is no bucket.
-    pub(crate) fn own(&self, limit: &Limit, subject: &Subject) -> Vec<u8> {
-        let fingerprint = subject.fingerprint();
-        let mut name = self.begin(subject, limit.name().len() + fingerprint.len() + 2);
+    pub(crate) fn own(&self, counter: Counter) -> Vec<u8> {
+        let fingerprint = counter.fingerprint();
+        let mut name = self.begin(counter.page(), fingerprint.len() + 1);
         name.push(b'.');
         name.extend_from_slice(&fingerprint);
-        name.push(b':');
-        name.extend_from_slice(limit.name().as_bytes());
         name
     }
 
     /// The key under which is remembered that something was done once to a subject.
-    pub(crate) fn remembered(&self, id: Id, subject: &Subject) -> Vec<u8> {
-        let mut name = self.begin(subject, 33);
+    pub(crate) fn remembered(&self, id: Id, subject: Subject) -> Vec<u8> {
+        let mut name = self.begin(subject.page, 33);
         name.push(b'!');
         for byte in id.to_bits().to_be_bytes() {
             name.extend([byte >> 4, byte & 15].iter().filter_map(|half| hexadecimal(*half)));
@@ -149,47 +120,59 @@ impl Naming {
     }
 
     /// Everything up to the closing brace, with room for so many bytes more.
-    fn begin(&self, subject: &Subject, more: usize) -> Vec<u8> {
-        let mut name = Vec::with_capacity(self.prefix.len() + subject.digits + 4 + more);
+    fn begin(&self, page: u32, more: usize) -> Vec<u8> {
+        let digits = self.digits();
+        let mut name = Vec::with_capacity(self.prefix.len() + digits + 4 + more);
         name.extend_from_slice(self.prefix.as_bytes());
         name.extend_from_slice(&[Self::FORMAT as u8, b':', b'{']);
-        subject.write_page(&mut name);
+        for digit in (0..digits).rev() {
+            let half = u8::try_from(page >> (4 * digit) & 15).unwrap_or(0);
+            name.extend(hexadecimal(half));
+        }
         name.push(b'}');
         name
     }
 }
 
 impl Subject {
-    fn write_page(&self, out: &mut Vec<u8>) {
-        for digit in (0..self.digits).rev() {
-            let half = u8::try_from(self.page >> (4 * digit) & 15).unwrap_or(0);
-            out.extend(hexadecimal(half));
-        }
+    /// Its counter of a limit.
+    pub(crate) fn counter(self, limit: &Limit) -> Counter {
+        let name = limit.name_digest() >> (u64::BITS - FINGERPRINT_BITS);
+        Counter::of(self.page, self.named ^ name)
+    }
+}
+
+impl Counter {
+    /// What no check asks.
+    pub(crate) const NONE: Self = Self(u128::MAX);
+
+    fn of(page: u32, named: u64) -> Self {
+        Self(u128::from(page) << FINGERPRINT_BITS | u128::from(named))
+    }
+
+    #[cfg(test)]
+    pub(crate) const fn from_bits(bits: u128) -> Self {
+        Self(bits)
+    }
+
+    pub(crate) fn page(self) -> u32 {
+        u32::try_from(self.0 >> FINGERPRINT_BITS).unwrap_or(u32::MAX)
+    }
+
+    /// The bits of the page and of the fingerprint, mixed.
+    pub(crate) fn hash(self) -> u64 {
+        let low = u64::try_from(self.0 & u128::from(u64::MAX)).unwrap_or(0);
+        low ^ u64::from(self.page()).rotate_left(32)
     }
 
     /// Tells it from the others in its page.
-    pub(crate) fn fingerprint(&self) -> Fingerprint {
-        let mut bits = self.named << (u64::BITS - FINGERPRINT_BITS);
+    pub(crate) fn fingerprint(self) -> Fingerprint {
+        let mut shift = FINGERPRINT_BITS;
         [0; 8].map(|_: u8| {
-            bits = bits.rotate_left(6);
-            let letter = usize::try_from(bits & 63).unwrap_or(0);
+            shift -= 6;
+            let letter = usize::try_from(self.0 >> shift & 63).unwrap_or(0);
             ALPHABET.get(letter).copied().unwrap_or(b'_')
         })
-    }
-
-    /// Tells the page of a limit that holds it from others, almost always.
-    pub(crate) fn page_hash(&self, limit: &Limit) -> u64 {
-        limit.name_digest().rotate_left(32) ^ u64::from(self.page)
-    }
-
-    /// Tells the key of its own that a limit has for it from others, almost always.
-    pub(crate) fn own_hash(&self, limit: &Limit) -> u64 {
-        !limit.name_digest().rotate_left(16) ^ self.named
-    }
-
-    /// Its counter of a limit.
-    pub(crate) fn counter(&self, limit: &Limit) -> Counter {
-        Counter::of(limit.name_digest(), self.page, self.named)
     }
 }
 
@@ -225,21 +208,23 @@ mod tests {
         let limit = Limit::token_bucket("api", "5/min".parse().unwrap()).unwrap();
         let naming = naming(16);
         let subject = naming.subject(b"user:42");
-        assert_eq!(text(naming.page(&limit, &subject)), "tollgate:1:{e6e4}:api");
-        assert_eq!(text(naming.own(&limit, &subject)), "tollgate:1:{e6e4}.IwDItDzG:api");
+        let counter = subject.counter(&limit);
+        assert_eq!(text(naming.page(counter)), "tollgate:1:{e6e4}");
+        assert_eq!(text(naming.own(counter)), "tollgate:1:{e6e4}.zH6RmiWE");
         let id = Id::from_bits(0x0102_0304_0506_0708_090A_0B0C_0D0E_0F10);
         let remembered = "tollgate:1:{e6e4}!0102030405060708090a0b0c0d0e0f10";
-        assert_eq!(text(naming.remembered(id, &subject)), remembered);
+        assert_eq!(text(naming.remembered(id, subject)), remembered);
         assert_eq!(naming.channel(), "tollgate:1:freed");
     }
 
     #[test]
     fn a_page_is_as_long_as_its_bits_need() {
         let limit = Limit::token_bucket("a", "5/min".parse().unwrap()).unwrap();
+        let check = Check::new(&limit, "key");
         for (page_bits, digits) in [(0, 1), (4, 1), (5, 2), (8, 2), (16, 4), (28, 7), (99, 7)] {
             let naming = naming(page_bits);
-            let name = text(naming.page(&limit, &naming.subject(b"key")));
-            assert_eq!(name.len(), "tollgate:1:{}:a".len() + digits, "{page_bits}: {name}");
+            let name = text(naming.page(naming.counter(&check)));
+            assert_eq!(name.len(), "tollgate:1:{}".len() + digits, "{page_bits}: {name}");
         }
     }
 
@@ -262,19 +247,16 @@ mod tests {
 
     #[test]
     fn a_message_names_the_counter_that_was_freed() {
-        let name = "a name: with {odd} things";
-        let limit = Limit::token_bucket(name, "5/min".parse().unwrap()).unwrap();
+        let limit = Limit::token_bucket("any", "5/min".parse().unwrap()).unwrap();
         for page_bits in [0, 5, 16, 28] {
             let naming = naming(page_bits);
-            let subject = naming.subject(b"user:42");
-            let page = text(naming.page(&limit, &subject));
+            let counter = naming.counter(&Check::new(&limit, "user:42"));
+            let page = text(naming.page(counter));
             let (_, tag) = page.split_once("1:{").unwrap();
             let (tag, _) = tag.split_once('}').unwrap();
-            let fingerprint = text(subject.fingerprint().to_vec());
-            let message = format!("{name} {tag}{fingerprint}");
-            let counter = naming.counter(&Check::new(&limit, "user:42"));
+            let message = format!("{tag}{}", text(counter.fingerprint().to_vec()));
             assert_eq!(naming.counter_freed(message.as_bytes()), Some(counter), "{message}");
-            for wrong in ["", " ", "name", "name 00", &message[1..message.len() - 1], "\u{fc} 0*"] {
+            for wrong in ["", " ", "name", "name 00", &message[1..], "\u{fc} 0*"] {
                 assert_ne!(naming.counter_freed(wrong.as_bytes()), Some(counter), "{wrong}");
             }
         }

@@ -5,7 +5,7 @@ use tollgate_core::{Ask, BucketFigures, Check, Figures, Set};
 
 use super::body::{Body, double};
 use super::cells::{Cell, Cells};
-use super::naming::{Counter, Fingerprint, Naming};
+use super::naming::{Counter, Fingerprint, Naming, Subject};
 
 /// One set, which needs nothing of whoever made it any more.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub(super) enum Home {
 /// What the script reads.
 #[derive(Debug)]
 pub(super) enum Contents {
-    /// Takes that all have to admit, from buckets of whole microseconds in different pages.
+    /// Takes that all have to admit, from different buckets of whole microseconds.
     Plain(SmallVec<[Plain; 2]>),
     /// Anything.
     Full { body: Body, independent: bool },
@@ -62,7 +62,17 @@ impl Packed {
     pub(crate) fn new(set: &Set<'_>, naming: &Naming) -> Self {
         let cells = Cells::of(set);
         let mut packed: SmallVec<[PackedCell; 2]> = SmallVec::with_capacity(cells.list.len());
-        packed.extend(cells.list.iter().map(|cell| PackedCell::new(cell, naming)));
+        // Most sets are about somebody, whom hashing once tells.
+        let mut known: Option<(&[u8], Subject)> = None;
+        packed.extend(cells.list.iter().map(|cell| {
+            let key = cell.check().key();
+            let subject = match known {
+                Some((other, subject)) if other == key => subject,
+                _ => naming.subject(key),
+            };
+            known = Some((key, subject));
+            PackedCell::new(cell, subject, naming)
+        }));
         let counters = cells
             .places
             .iter()
@@ -74,11 +84,7 @@ impl Packed {
     }
 
     fn plain(set: &Set<'_>, cells: &[PackedCell]) -> Option<Contents> {
-        let alone = |(index, cell): (usize, &PackedCell)| {
-            !cells.iter().take(index).any(|other| other.has_key_of(cell))
-        };
-        let apart = cells.len() == set.checks().len() && cells.iter().enumerate().all(alone);
-        if set.is_independent() || !apart {
+        if set.is_independent() || cells.len() != set.checks().len() {
             return None;
         }
         set.checks().iter().map(Plain::of).collect::<Option<_>>().map(Contents::Plain)
@@ -148,31 +154,24 @@ pub(super) fn ordinal(index: usize) -> u8 {
 }
 
 impl PackedCell {
-    fn new(cell: &Cell<'_>, naming: &Naming) -> Self {
+    fn new(cell: &Cell<'_>, subject: Subject, naming: &Naming) -> Self {
+        let counter = subject.counter(cell.check().limit());
+        let fingerprint = counter.fingerprint();
         match cell {
             Cell::Counter(check) => {
-                let (limit, subject) = (check.limit(), naming.subject(check.key()));
-                let counter = Some(subject.counter(limit));
-                let fingerprint = subject.fingerprint();
-                let (key, hash, home) = match limit.figures() {
+                let (key, hash, home) = match check.limit().figures() {
                     Figures::Bucket(_) | Figures::Queue(_) => {
-                        (naming.page(limit, &subject), subject.page_hash(limit), Home::Page)
+                        (naming.page(counter), u64::from(counter.page()), Home::Page)
                     }
-                    _ => (naming.own(limit, &subject), subject.own_hash(limit), Home::Own),
+                    _ => (naming.own(counter), !counter.hash(), Home::Own),
                 };
-                Self { key, hash, home, fingerprint, counter }
+                Self { key, hash, home, fingerprint, counter: Some(counter) }
             }
-            Cell::Remembered(id, check) => {
-                let subject = naming.subject(check.key());
+            Cell::Remembered(id, _) => {
                 let [high, low] = [id.to_bits() >> 64, id.to_bits() & u128::from(u64::MAX)]
                     .map(|half| u64::try_from(half).unwrap_or(0));
-                Self {
-                    key: naming.remembered(*id, &subject),
-                    hash: high ^ low.rotate_left(32),
-                    home: Home::Remembered,
-                    fingerprint: subject.fingerprint(),
-                    counter: None,
-                }
+                let (key, hash) = (naming.remembered(*id, subject), high ^ low.rotate_left(32));
+                Self { key, hash, home: Home::Remembered, fingerprint, counter: None }
             }
         }
     }
@@ -206,7 +205,7 @@ impl Plain {
     }
 
     /// Writes the check as the quick script reads it: the number of its key, how many checks of
-    /// its set follow, whether its page is met again, who, and the numbers.
+    /// its set follow, whether another set meets its page, who, and the numbers.
     pub(super) fn write(
         &self,
         out: &mut Vec<u8>,

@@ -45,7 +45,7 @@ fn hidden(kind: Kind) {
     use_all(&stage, &limiter);
     let (keys, dump) = (stage.server.keys(), stage.server.dump());
     assert!(keys.len() >= PLANTED.len() * limits().len(), "there is something to look through");
-    assert!(contains(&dump, "token"), "what is there is found");
+    assert!(contains(&dump, "tollgate:1:{"), "what is there is found");
     for planted in PLANTED {
         assert!(!contains(&dump, planted), "{planted} is in what is stored");
         // Nor in parts, nor turned into digits.

@@ -30,9 +30,9 @@ pub(super) fn apply(twin: &mut Twin, now: Time, check: &Check<'_>) -> (Ruling, O
     (ruling, decisions[0].and_then(|decision| decision.receipt().copied()))
 }
 
+/// The only page there is.
 fn page(twin: &mut Twin, limit: &Limit) -> Vec<u8> {
-    let subject = twin.naming.subject(b"anybody");
-    let key = twin.naming.page(limit, &subject);
+    let key = twin.naming.page(twin.naming.counter(&Check::new(limit, "anybody")));
     match twin.run(redis::cmd("GET").arg(key)) {
         redis::Value::BulkString(bytes) => bytes,
         _ => Vec::new(),
@@ -60,8 +60,8 @@ fn a_page_that_has_doubled_drops_those_that_have_recovered() {
         assert!((20..=40).contains(&longest), "{longest} entries");
         let now = at(1_000 * SECOND / 10);
         assert_eq!(take(&mut twin, now, &limit, "999"), Ruling::Admitted);
-        let subject = twin.naming.subject(b"999");
-        let kept = entry(&page(&mut twin, &limit), subject.fingerprint());
+        let counter = twin.naming.counter(&Check::new(&limit, "999"));
+        let kept = entry(&page(&mut twin, &limit), counter.fingerprint());
         assert_eq!(
             kept.unwrap().as_whole_bucket(),
             Some(now + Span::from_micros(19 * SECOND / 10))
@@ -95,7 +95,7 @@ fn a_fraction_widens_a_page_and_both_scripts_go_on_in_it() {
         take(&mut twin, at(0), &whole, caller);
     }
     let kept = |twin: &mut Twin, caller: &str| {
-        let fingerprint = twin.naming.subject(caller.as_bytes()).fingerprint();
+        let fingerprint = twin.naming.counter(&Check::new(&whole, caller)).fingerprint();
         entry(&page(twin, &whole), fingerprint)
     };
     let (x, y) = (kept(&mut twin, "x"), kept(&mut twin, "y"));
@@ -193,8 +193,8 @@ fn what_is_no_state_of_ours_is_read_as_exhausted() {
     let log = Limit::sliding_log("a", "5/min".parse().unwrap()).unwrap();
     let limit = bucket("a", "5/min");
     let check = Check::new(&limit, "x");
-    let subject = twin.naming.subject(b"x");
-    let (own, page) = (twin.naming.own(&limit, &subject), twin.naming.page(&limit, &subject));
+    let counter = twin.naming.counter(&check);
+    let (own, page) = (twin.naming.own(counter), twin.naming.page(counter));
     for garbage in ["", "nonsense", "\u{1}", "[1]"] {
         // What is no page holds nobody.
         for limit in [&log, &limit] {

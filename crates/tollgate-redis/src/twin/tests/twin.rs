@@ -99,15 +99,14 @@ impl Twin {
         match cell {
             Cell::Remembered(id, check) => {
                 let subject = self.naming.subject(check.key());
-                let key = self.naming.remembered(*id, &subject);
+                let key = self.naming.remembered(*id, subject);
                 self.value(&key).map_or(State::Vacant, |bytes| stored::state(&bytes).unwrap())
             }
             Cell::Counter(check) => {
-                let subject = self.naming.subject(check.key());
-                let page = self.naming.page(check.limit(), &subject);
-                let own = self.naming.own(check.limit(), &subject);
+                let counter = self.naming.counter(check);
+                let (page, own) = (self.naming.page(counter), self.naming.own(counter));
                 let in_page =
-                    self.value(&page).and_then(|page| entry(&page, subject.fingerprint()));
+                    self.value(&page).and_then(|page| entry(&page, counter.fingerprint()));
                 let by_itself = self.value(&own).map(|bytes| stored::state(&bytes).unwrap());
                 match (in_page, by_itself) {
                     (Some(_), Some(_)) => panic!("a counter in two places: {cell:#?}"),
