@@ -2,6 +2,7 @@
 
 mod body;
 mod check;
+mod connection;
 mod headers;
 mod index;
 mod problem;
@@ -25,16 +26,14 @@ use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use hyper::{Request, Response};
-use tollgate_rules::Tollgate;
 use tracing::error;
 
 pub(crate) use self::route::Route;
 
 use self::problem::Problem;
+use crate::context::Context;
 use crate::measured::Measured;
-use crate::metrics::{self, Metrics};
-use crate::reloads::Reloads;
-use crate::snapshots::Snapshots;
+use crate::metrics;
 
 const TEXT: &str = "text/plain; charset=utf-8";
 
@@ -44,29 +43,12 @@ type Answer = Response<Full<Bytes>>;
 /// The endpoints and what they share.
 #[derive(Debug)]
 pub(crate) struct Http<S> {
-    gate: Arc<Tollgate<S>>,
-    metrics: Metrics,
+    context: Arc<Context<S>>,
 }
 
 impl<S: Measured> Http<S> {
-    pub(crate) fn new(gate: Arc<Tollgate<S>>) -> Self {
-        let mut metrics = Metrics::new();
-        if gate.limiter().store().shared().is_some() {
-            metrics.show_shared();
-        }
-        Self { gate, metrics }
-    }
-
-    pub(crate) fn show(&mut self, snapshots: &Snapshots) {
-        self.metrics.show(snapshots);
-    }
-
-    pub(crate) fn show_reloads(&mut self, reloads: &Reloads) {
-        self.metrics.show_reloads(reloads, self.gate.rules().rules().len());
-    }
-
-    pub(crate) fn metrics(&self) -> &Metrics {
-        &self.metrics
+    pub(crate) fn new(context: Arc<Context<S>>) -> Self {
+        Self { context }
     }
 
     /// Answers a request, whatever it is.
@@ -74,7 +56,7 @@ impl<S: Measured> Http<S> {
         let route = Route::at(request.uri().path());
         let answer = unless_it_panics(self.handle(route, request)).await;
         let answer = answer.unwrap_or_else(Problem::into_answer);
-        self.metrics.answered(route, answer.status());
+        self.context.metrics.answered(route, answer.status());
         answer
     }
 
@@ -87,7 +69,7 @@ impl<S: Measured> Http<S> {
         if !route.takes(request.method()) {
             return Err(Problem::wrong_method(request.method(), route));
         }
-        let (gate, metrics) = (&*self.gate, &self.metrics);
+        let (gate, metrics) = (&*self.context.gate, &self.context.metrics);
         match route {
             Route::Index => Ok(plain(TEXT, index::text(request.headers()))),
             Route::Health => Ok(plain(TEXT, "ok\n")),

@@ -14,9 +14,9 @@
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
 //! let rules = RuleSet::parse("rules: [{ name: per-address, key: ip, limit: 100/min }]")?;
 //! let gate = Arc::new(Tollgate::new(Limiter::in_memory(), rules));
-//! let listener = tokio::net::TcpListener::bind("127.0.0.1:7070").await?;
+//! let listener = std::net::TcpListener::bind("127.0.0.1:7070")?;
 //! let never = std::future::pending();
-//! let drained = Server::new(gate).serve(listener, never).await;
+//! let drained = Server::new(gate).serve(listener, never).await?;
 //! assert_eq!(drained, Drained::All);
 //! # Ok(())
 //! # }
@@ -37,14 +37,19 @@
 
 #![forbid(unsafe_code)]
 
+mod context;
+mod grpc;
 mod http;
 mod measured;
 mod metrics;
+mod protocol;
 mod reloads;
+mod resp;
 mod server;
 mod snapshots;
 
 pub use measured::{Measured, Shared, Size};
+pub use protocol::Protocol;
 pub use reloads::Reloads;
-pub use server::{Drained, Server};
+pub use server::{Addresses, BindError, Drained, Listeners, Server};
 pub use snapshots::Snapshots;

@@ -27,6 +27,7 @@ use self::shared::SharedMetrics;
 use self::size::SizeMetrics;
 use crate::http::Route;
 use crate::measured::{Shared, Size};
+use crate::protocol::Protocol;
 use crate::reloads::Reloads;
 use crate::snapshots::Snapshots;
 
@@ -47,7 +48,8 @@ pub(crate) struct Metrics {
     rules: RuleMetrics,
     /// By path and class of status; the last path is "other".
     requests: [[Counter; CLASSES.len()]; PATHS],
-    connections: Gauge,
+    /// By protocol.
+    connections: [Gauge; Protocol::ALL.len()],
     size: SizeMetrics,
     /// Of the store that nodes share, where they share one.
     shared: Option<SharedMetrics>,
@@ -69,7 +71,10 @@ impl Metrics {
             let path = Route::ALL.get(path).map_or("other", |route| route.path());
             CLASSES.map(|class| requests.get_or_create_owned(&[("path", path), ("status", class)]))
         });
-        let (connections, size) = (Gauge::default(), SizeMetrics::default());
+        let open = Family::<[(&str, &str); 1], Gauge>::default();
+        let connections =
+            Protocol::ALL.map(|protocol| open.get_or_create_owned(&[("protocol", protocol.as_str())]));
+        let size = SizeMetrics::default();
 
         let mut registry = Registry::with_prefix("tollgate");
         registry.register(
@@ -80,7 +85,7 @@ impl Metrics {
         registry.register("decisions", "Decisions by rule and outcome", decisions.clone());
         let rules = RuleMetrics::new(decisions, &mut registry);
         registry.register("http_requests", "HTTP requests answered", requests);
-        registry.register("http_connections", "HTTP connections open now", connections.clone());
+        registry.register("connections", "Connections open now", open);
         size.register(&mut registry);
         let shared = None;
         Self { registry, throttled, rules, requests: by_path, connections, size, shared }
@@ -124,9 +129,10 @@ impl Metrics {
     }
 
     /// Counts a connection as open until what is returned is dropped.
-    pub(crate) fn connected(&self) -> Connected {
-        self.connections.inc();
-        Connected { connections: self.connections.clone() }
+    pub(crate) fn connected(&self, protocol: Protocol) -> Connected {
+        let connections = self.connections[protocol as usize].clone();
+        connections.inc();
+        Connected { connections }
     }
 
     /// Everything counted, as `OpenMetrics` text; `rules` are those in force, `size` is the size of

@@ -1,32 +1,33 @@
-//! The server: accepts connections until told to stop, then lets them finish.
+//! The server: a thread for each core accepts connections until told to stop, then lets them finish.
 
 mod begun;
 mod connections;
+mod listeners;
 mod proxied;
+mod stopping;
+mod threads;
+mod worker;
 
 use std::future::Future;
 use std::io;
-use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::net::TcpListener;
 use tokio::select;
-use tokio::time::sleep;
+use tokio::sync::Semaphore;
 use tollgate_rules::{Tollgate, TrustedNetworks};
-use tracing::{debug, info, warn};
+use tracing::info;
 
-use self::connections::Connections;
-use crate::http::Http;
+pub(crate) use self::begun::Begun;
+pub use self::listeners::{Addresses, BindError, Listeners};
+pub(crate) use self::stopping::{Stop, Stopping};
+use crate::context::Context;
 use crate::measured::Measured;
+use crate::protocol::Protocol;
 use crate::reloads::Reloads;
 use crate::snapshots::Snapshots;
 
-/// How long to leave a listener alone that cannot accept, for instance because no file
-/// descriptors are left: trying at once would spin.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-
-/// A limiter that goes by rules, behind an HTTP listener.
+/// A limiter that goes by rules, behind listeners for the protocols it is asked in.
 ///
 /// The rules are the gate's: whoever keeps the other half of the `Arc` may
 /// [replace](Tollgate::replace) them while the server runs.
@@ -55,8 +56,11 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// ```
 #[derive(Debug)]
 pub struct Server<S> {
-    http: Http<S>,
-    proxies: Option<TrustedNetworks>,
+    context: Arc<Context<S>>,
+    /// How many more connections there may be.
+    room: Arc<Semaphore>,
+    resp_password: Option<Arc<str>>,
+    proxies: Option<Arc<TrustedNetworks>>,
     shutdown_timeout: Duration,
 }
 
@@ -76,10 +80,31 @@ impl<S: Measured> Server<S> {
     /// How long requests in flight may take at shutdown, unless said otherwise.
     pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
+    /// How many connections may be open, unless said otherwise.
+    pub const MAX_CONNECTIONS: usize = 20_000;
+
     /// A server that asks this limiter and goes by its rules.
     pub fn new(gate: Arc<Tollgate<S>>) -> Self {
-        let shutdown_timeout = Self::SHUTDOWN_TIMEOUT;
-        Self { http: Http::new(gate), proxies: None, shutdown_timeout }
+        Self {
+            context: Arc::new(Context::new(gate)),
+            room: Arc::new(Semaphore::new(Self::MAX_CONNECTIONS)),
+            resp_password: None,
+            proxies: None,
+            shutdown_timeout: Self::SHUTDOWN_TIMEOUT,
+        }
+    }
+
+    /// The same server with another limit to how many connections may be open.
+    #[must_use]
+    pub fn max_connections(self, connections: usize) -> Self {
+        let room = Arc::new(Semaphore::new(connections.clamp(1, Semaphore::MAX_PERMITS)));
+        Self { room, ..self }
+    }
+
+    /// The same server, where whoever speaks the protocol of Redis has to say this first.
+    #[must_use]
+    pub fn resp_password(self, password: &str) -> Self {
+        Self { resp_password: Some(password.into()), ..self }
     }
 
     /// The same server with another limit to how long a shutdown may take.
@@ -91,14 +116,19 @@ impl<S: Measured> Server<S> {
     /// The same server, which shows in its metrics what is told of snapshots.
     #[must_use]
     pub fn snapshots(mut self, snapshots: &Snapshots) -> Self {
-        self.http.show(snapshots);
+        if let Some(context) = Arc::get_mut(&mut self.context) {
+            context.metrics.show(snapshots);
+        }
         self
     }
 
     /// The same server, which shows in its metrics what is told of readings of the rule file.
     #[must_use]
     pub fn reloads(mut self, reloads: &Reloads) -> Self {
-        self.http.show_reloads(reloads);
+        if let Some(context) = Arc::get_mut(&mut self.context) {
+            let rules = context.gate.rules().rules().len();
+            context.metrics.show_reloads(reloads, rules);
+        }
         self
     }
 
@@ -108,46 +138,83 @@ impl<S: Measured> Server<S> {
     #[must_use]
     pub fn proxy_protocol(self, networks: TrustedNetworks) -> Self {
         let proxies = Some(networks).filter(|networks| !networks.is_empty());
-        Self { proxies, ..self }
+        Self { proxies: proxies.map(Arc::new), ..self }
     }
 
-    /// Serves until `shutdown` is ready, then finishes what is in flight.
+    /// Serves on this runtime until `shutdown` is ready, then finishes what is in flight.
     ///
-    /// Has to run inside a tokio runtime with I/O and time.
-    pub async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) -> Drained {
-        let address = listener.local_addr().map(tracing::field::display).ok();
-        info!(address, "listening for http");
-        let mut connections = Connections::new(Arc::new(self.http), self.proxies);
-        let mut shutdown = pin!(shutdown);
-        loop {
-            let accepted = select! {
-                biased;
-                () = &mut shutdown => break,
-                () = connections.reap() => continue,
-                accepted = listener.accept() => accepted,
-            };
-            match accepted {
-                Ok((stream, peer)) => connections.open(stream, peer),
-                Err(error) if concerns_one_connection(&error) => debug!(%error, "not accepted"),
-                Err(error) => {
-                    warn!(%error, "cannot accept connections; trying again in {ACCEPT_PAUSE:?}");
-                    select! {
-                        () = &mut shutdown => break,
-                        () = sleep(ACCEPT_PAUSE) => {}
-                    }
-                }
-            }
+    /// Has to run inside a tokio runtime with I/O and time. A listener of the standard library
+    /// alone is one for HTTP.
+    pub async fn serve(
+        self,
+        listeners: impl Into<Listeners>,
+        shutdown: impl Future<Output = ()>,
+    ) -> io::Result<Drained> {
+        let listeners = listeners.into();
+        announce(&listeners);
+        let (stop, stopping) = Stop::new();
+        let work = worker::work(Arc::new(self), listeners, stopping);
+        let told = async {
+            shutdown.await;
+            info!("stopping; letting requests in flight finish");
+            stop.begin();
+            std::future::pending::<()>().await;
+        };
+        let drained = select! {
+            drained = work => drained,
+            () = told => return Ok(Drained::All),
+        };
+        info!(?drained, "stopped");
+        drained
+    }
+
+    /// Serves on a thread for each of these, until `shutdown` is ready; then finishes what is in
+    /// flight. Each thread has a runtime to itself and keeps the connections it accepted: nothing
+    /// that happens for a request has to go from one core to another.
+    pub async fn serve_on_threads(
+        self,
+        listeners: Vec<Listeners>,
+        shutdown: impl Future<Output = ()>,
+    ) -> io::Result<Drained> {
+        if let Some(listeners) = listeners.first() {
+            announce(listeners);
         }
-        drop(listener);
-        info!("stopping; letting requests in flight finish");
-        let drained = connections.drain(self.shutdown_timeout).await;
+        let (stop, stopping) = Stop::new();
+        let threads = threads::Threads::start(&Arc::new(self), listeners, &stopping)?;
+        let mut ended = std::pin::pin!(threads.ended());
+        let drained = select! {
+            // Only if it could not even begin.
+            drained = &mut ended => drained,
+            () = shutdown => {
+                info!("stopping; letting requests in flight finish");
+                stop.begin();
+                ended.await
+            }
+        };
         info!(?drained, "stopped");
         drained
     }
 }
 
-/// Whether only the connection being accepted failed, not the listener.
-fn concerns_one_connection(error: &io::Error) -> bool {
-    use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
-    matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
+impl Drained {
+    /// Both together.
+    fn and(self, other: Self) -> Self {
+        let cut = |drained| match drained {
+            Self::All => 0,
+            Self::Cut { connections } => connections,
+        };
+        match cut(self) + cut(other) {
+            0 => Self::All,
+            connections => Self::Cut { connections },
+        }
+    }
+}
+
+fn announce(listeners: &Listeners) {
+    let addresses = listeners.addresses();
+    for protocol in Protocol::ALL {
+        if let Some(address) = addresses.of(protocol) {
+            info!(%address, "listening for {protocol}");
+        }
+    }
 }

@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 
 /// A connection, and who is at its other end.
 #[derive(Debug)]
-pub(super) struct Begun {
+pub(crate) struct Begun {
     stream: TcpStream,
     /// Bytes that were read ahead and are not yet handed on.
     ahead: Bytes,
@@ -19,7 +19,7 @@ pub(super) struct Begun {
 }
 
 impl Begun {
-    pub(super) fn new(stream: TcpStream, peer: SocketAddr) -> Self {
+    pub(crate) fn new(stream: TcpStream, peer: SocketAddr) -> Self {
         Self { stream, ahead: Bytes::new(), peer }
     }
 
@@ -29,7 +29,7 @@ impl Begun {
     }
 
     /// Who is at the other end: whoever a proxy speaks for, if there is one.
-    pub(super) fn peer(&self) -> SocketAddr {
+    pub(crate) fn peer(&self) -> SocketAddr {
         self.peer
     }
 }

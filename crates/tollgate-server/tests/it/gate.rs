@@ -1,9 +1,8 @@
 //! A server on a port of its own, with the hands of its clock.
 
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 
-use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tollgate::{Limiter, ManualClock, Memory, Store};
@@ -52,12 +51,15 @@ impl Gate {
     }
 
     pub(crate) async fn open_with<S: Measured>(server: Server<S>, clock: ManualClock) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let (stop, stopped) = oneshot::channel::<()>();
-        let serving = tokio::spawn(server.serve(listener, async {
-            let _ = stopped.await;
-        }));
+        let serving = tokio::spawn(async move {
+            let stopped = async {
+                let _ = stopped.await;
+            };
+            server.serve(listener, stopped).await.unwrap()
+        });
         Self { address, clock, stop, serving }
     }
 

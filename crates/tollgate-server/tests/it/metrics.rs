@@ -45,7 +45,7 @@ async fn a_scrape_shows_what_was_decided_answered_and_kept() {
         (answered("/v1/throttle", "4xx"), 2),
         (answered("/v1/throttle", "5xx"), 1),
         (answered("other", "4xx"), 1),
-        ("http_connections".to_owned(), 1),
+        ("connections{protocol=\"http\"}".to_owned(), 1),
         ("store_counters".to_owned(), 2),
         ("store_max_bytes".to_owned(), 1 << 20),
         ("store_forgotten_total".to_owned(), 0),
@@ -54,7 +54,7 @@ async fn a_scrape_shows_what_was_decided_answered_and_kept() {
         let line = format!("tollgate_{series} {value}");
         assert!(scrape.text().lines().any(|other| other == line), "{line}\n{}", scrape.text());
     }
-    for metric in ["decisions", "http_requests", "http_connections", "build", "store_counters"] {
+    for metric in ["decisions", "http_requests", "connections", "build", "store_counters"] {
         assert!(scrape.text().contains(&format!("# HELP tollgate_{metric} ")), "{metric}");
     }
     let bytes = scrape.text().lines().find_map(|line| line.strip_prefix("tollgate_store_bytes "));

@@ -1,0 +1,34 @@
+//! The protocols that are spoken here.
+
+use std::fmt;
+
+/// What is spoken on a listener.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// HTTP/1.1 with JSON.
+    Http,
+    /// gRPC: Envoy's rate limit service.
+    Grpc,
+    /// The protocol of Redis.
+    Resp,
+}
+
+impl Protocol {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Http, Self::Grpc, Self::Resp];
+
+    /// In one word, as flags and metrics call it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Grpc => "grpc",
+            Self::Resp => "resp",
+        }
+    }
+}
+
+impl fmt::Display for Protocol {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
