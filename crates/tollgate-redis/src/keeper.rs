@@ -1,13 +1,15 @@
 //! Looks after the connection: reaches the server, notices when it is gone, and reaches it again.
 
-use std::hash::{BuildHasher, RandomState};
+mod moments;
+
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
 use tokio::sync::{Notify, watch};
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::{Instant, sleep_until};
+use tollgate::Clock;
 
 use crate::clock::StoreClock;
 use crate::connection::{Connector, Listener};
@@ -25,8 +27,7 @@ use crate::twin::Naming;
 const BEAT: Duration = Duration::from_millis(500);
 /// Between two beats of a server that answers, and not in time: it may at any moment.
 const SOON: Duration = Duration::from_millis(50);
-/// Between two attempts to connect, at least; up to half as much is added, so that a hundred nodes
-/// do not come all at once.
+/// Between two attempts to connect, at least.
 const PAUSE: Duration = Duration::from_millis(500);
 /// Beats of which the one with the most nodes counts: one that was held up is still there.
 const BEATS: usize = 10;
@@ -147,7 +148,7 @@ impl Keeper {
         };
         loop {
             sleep_until(memory.attempt).await;
-            memory.attempt = Instant::now() + PAUSE + jitter();
+            memory.attempt = self.next_moment(PAUSE, PAUSE);
             self.counters.connections.one();
             let failure = match self.connect(&mut memory).await {
                 Ok(connection) => self.watch(connection, &mut memory).await,
@@ -203,10 +204,14 @@ impl Keeper {
     /// Watches a connection until it is of no use any more; why it is not.
     async fn watch(&self, mut connection: MultiplexedConnection, memory: &mut Memory) -> Failure {
         loop {
-            let pause = if self.courier.why_down().is_some() { SOON } else { BEAT };
+            let next = if self.courier.why_down().is_some() {
+                self.next_moment(SOON, SOON / 2)
+            } else {
+                Instant::now() + BEAT
+            };
             tokio::select! {
                 () = self.courier.trouble.notified() => {}
-                () = sleep(pause) => {}
+                () = sleep_until(next) => {}
             }
             let given_up = self.courier.why_down();
             if let Some(failure) = &given_up {
@@ -239,10 +244,15 @@ impl Keeper {
                         return failure;
                     }
                     // It is there and says what is wrong with it: another connection would not help.
-                    sleep(PAUSE + jitter()).await;
+                    sleep_until(self.next_moment(PAUSE, PAUSE)).await;
                 }
             }
         }
+    }
+
+    /// When to try again: at a moment of all nodes, so long from now at least.
+    fn next_moment(&self, pause: Duration, least: Duration) -> Instant {
+        Instant::now() + moments::wait(pause, least, self.condition.nodes(), self.clock.now())
     }
 
     /// Takes down what a beat said.
@@ -319,10 +329,4 @@ impl Keeper {
             on_event(event);
         }
     }
-}
-
-/// Up to half a pause, at random.
-fn jitter() -> Duration {
-    let random = RandomState::new().hash_one("jitter");
-    Duration::from_millis(random % (u64::try_from(PAUSE.as_millis()).unwrap_or(1) / 2))
 }

@@ -68,6 +68,12 @@ impl Bucket {
         Self::reaching(self.pace, self.capacity, self.full)
     }
 
+    /// The same where charges may go a second beyond full, which any state is believed to.
+    pub(crate) fn charged_late(&self) -> Self {
+        let late = self.pace.add::<true>(self.full, Moment::lasting(Span::CLOCK_SLACK));
+        Self { deepest: self.deepest.max(late), ..self.clone() }
+    }
+
     /// One of `nodes` parts of this bucket: of its rate and of its capacity. One that would take
     /// longer to refill than any limit may stays whole.
     pub(crate) fn share_of(&self, nodes: u32) -> Self {

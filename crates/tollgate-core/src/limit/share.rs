@@ -49,12 +49,40 @@ impl Limit {
         };
         Self { kind, ..self.clone() }
     }
+
+    /// The same limit for charging what a share has handed out. That comes late: others may have
+    /// used all there is meanwhile, and where there is no debt it could not be charged at all. So a
+    /// bucket, or a queue, may be charged up to a second beyond exhausted.
+    ///
+    /// States that lie a second ahead are believed in any case, for the sake of clocks, so whoever
+    /// asks the limit itself takes them for what they are. Windows stay as they are: they end.
+    ///
+    /// ```
+    /// use tollgate_core::{Limit, Span};
+    ///
+    /// let limit = Limit::token_bucket("api", "100/min burst 20".parse()?)?.without_debt();
+    /// let late = limit.charged_late();
+    /// assert_eq!(late.recovery(), limit.recovery());
+    /// assert_eq!(late.longest_delay(), Span::from_secs(1), "how far debts go");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn charged_late(&self) -> Self {
+        let kind = match &self.kind {
+            Kind::TokenBucket(bucket) => Kind::TokenBucket(bucket.charged_late()),
+            Kind::LeakyBucket(bucket) => Kind::LeakyBucket(bucket.charged_late()),
+            Kind::Queue(Queue(bucket)) => Kind::Queue(Queue(bucket.charged_late())),
+            kind => kind.clone(),
+        };
+        Self { kind, ..self.clone() }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::limit::{Cooldown, Slices};
+    use crate::limit::{BucketFigures, Cooldown, Figures, Slices};
+    use crate::moment::Moment;
     use crate::time::Span;
 
     fn limits() -> Vec<Limit> {
@@ -95,6 +123,26 @@ mod tests {
         for limit in limits() {
             assert_eq!(limit.share_of(1), limit.clone().without_debt(), "{}", limit.name());
             assert_eq!(limit.share_of(0), limit.share_of(1));
+        }
+    }
+
+    #[test]
+    fn late_charges_go_a_second_beyond_exhausted_and_no_state_is_believed_further_than_before() {
+        for limit in limits() {
+            for limit in [limit.clone(), limit.without_debt()] {
+                let late = limit.charged_late();
+                let ((Figures::Bucket(before), Figures::Bucket(after))
+                | (Figures::Queue(before), Figures::Queue(after))) =
+                    (limit.figures(), late.figures())
+                else {
+                    assert_eq!(late, limit, "{}", limit.name());
+                    continue;
+                };
+                let second = before.full.micros + 1_000_000;
+                let deepest = Moment { micros: second, ..before.full }.max(before.deepest);
+                assert_eq!(after, BucketFigures { deepest, ..before }, "{}", limit.name());
+                assert!(after.deepest <= after.horizon, "whoever reads it believes it");
+            }
         }
     }
 

@@ -11,10 +11,14 @@ use crate::ground::Ground;
 use crate::load::Asked;
 use crate::table::{grouped, head, row};
 
+/// A bucket that takes so long to recover that nobody is forgotten meanwhile.
+static DAILY: LazyLock<Limit> =
+    LazyLock::new(|| Limit::token_bucket("per-user", "10/day".parse().unwrap()).unwrap());
+
 /// Limits whose counters are under keys of their own.
 static OTHERS: LazyLock<[(&str, Limit); 4]> = LazyLock::new(|| {
-    let quota = "1000/h".parse().unwrap();
-    let spans = [3_600, 7_200].map(Span::from_secs);
+    let quota = "10/day".parse().unwrap();
+    let spans = [86_400, 172_800].map(Span::from_secs);
     let cooldown = Cooldown { after: 5, within: spans[0], block: spans[1], escalation: None };
     [
         ("fixed window", Limit::fixed_window("fixed", quota)),
@@ -30,12 +34,11 @@ pub(crate) fn measure(kind: Kind, scale: Scale) {
         &format!("{kind:?}: bytes a caller"),
         &["limit", "callers", "bytes each", "aim", "all, MB"],
     );
-    let mut sizes = vec![CALLERS, 1_000_000];
-    if scale.callers > 1_000_000 {
-        sizes.push(scale.callers);
-    }
-    for callers in sizes {
-        show(kind, "token bucket", Asked::one(), callers, "100");
+    for callers in [CALLERS, 1_000_000, 10_000_000] {
+        if callers > scale.callers {
+            continue;
+        }
+        show(kind, "token bucket", Asked::One(&DAILY), callers, "100");
     }
     for (name, limit) in &*OTHERS {
         show(kind, name, Asked::Charged(limit), CALLERS, "");

@@ -2,7 +2,7 @@
 
 use smallvec::SmallVec;
 use tollgate::{Clock, Store, fresh_id};
-use tollgate_core::{Ask, Check, Cost, Set};
+use tollgate_core::{Ask, Check, Cost, Limit, Set};
 
 use super::Redis;
 use crate::owed::{Owed, Riding};
@@ -10,7 +10,8 @@ use crate::twin::{Counter, Naming, Packed};
 
 /// Debts that ride with a set.
 pub(super) struct Riders<'a> {
-    checks: SmallVec<[Check<'a>; 1]>,
+    /// Each with the limit that it is put to.
+    checks: SmallVec<[(Check<'a>, Limit); 1]>,
     debts: SmallVec<[(Counter, Riding); 1]>,
 }
 
@@ -31,7 +32,8 @@ impl Redis {
             let Some(riding) = self.owed.ride(counter, most, now) else { continue };
             let Ok(actual) = Cost::new(riding.units) else { continue };
             let settle = Ask::Settle { receipt: riding.receipt, actual };
-            riders.checks.push(check.ask(settle).alone());
+            // Others may have used up all there is meanwhile.
+            riders.checks.push((check.ask(settle).alone(), check.limit().charged_late()));
             riders.debts.push((counter, riding));
         }
         riders
@@ -56,8 +58,10 @@ impl Redis {
 impl Riders<'_> {
     /// As a set of its own, each by itself.
     pub(super) fn packed(&self, naming: &Naming) -> Option<Packed> {
-        let set = Set::independent(&self.checks, fresh_id());
-        (!self.checks.is_empty()).then(|| Packed::new(&set, naming))
+        let checks: SmallVec<[Check<'_>; 1]> =
+            self.checks.iter().map(|(check, limit)| check.put_to(limit)).collect();
+        let set = Set::independent(&checks, fresh_id());
+        (!checks.is_empty()).then(|| Packed::new(&set, naming))
     }
 
     /// The server has heard of them, now or before.

@@ -13,11 +13,11 @@ fn moved(kind: Kind, milliseconds: i64) {
     let trial = Trial::with(setup(kind).movable_clock().start(), deadline);
     let mut moved = None;
     let report = trial.run(|| {
-        let_pass(long_or(Duration::from_secs(5), Duration::from_secs(1)));
+        let_pass(long_or(Duration::from_secs(5), Duration::from_millis(700)));
         let before = trial.now();
         trial.server().shift_clock(milliseconds);
         moved = Some((before, trial.now()));
-        let_pass(long_or(Duration::from_secs(5), Duration::from_millis(2_500)));
+        let_pass(long_or(Duration::from_secs(5), Duration::from_secs(2)));
     });
     let (_, moved) = moved.unwrap();
     report.assert_policies();

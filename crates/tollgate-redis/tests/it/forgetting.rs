@@ -45,7 +45,7 @@ fn a_server_that_forgets_its_scripts_is_told_them_again() {
     let patient = |options: Options| options.deadline(Duration::from_secs(1)).unwrap();
     let trial = Trial::with(setup(Kind::Redis).start(), patient);
     let report = trial.run(|| {
-        for _ in 0..long_or(300, 30) {
+        for _ in 0..long_or(300, 15) {
             trial.server().command(&["SCRIPT", "FLUSH"]);
             let_pass(Duration::from_millis(100));
         }

@@ -51,14 +51,16 @@ fn walk(stage: &Stage, seed: u64, deny_cache: bool) {
         let own = model.check_plan(&plan).now().unwrap();
         let theirs = stage.block_on(node.check_plan(&plan).into_future()).unwrap();
         assert_eq!(theirs.is_allowed(), own.is_allowed(), "seed {seed}, step {step}: {asked:?}");
-        for (limit, scope) in &limits {
-            for key in ["ann", "bob"] {
-                let peek = Check::new(limit, key).cost(Cost::ZERO).scoped(*scope);
-                let own = model.check(peek).now().unwrap();
-                let theirs = stage.block_on(node.check(peek).into_future()).unwrap();
-                let what = format!("seed {seed}, step {step}: {} {key}", limit.name());
-                assert_eq!(theirs.remaining(), own.remaining(), "{what} after {asked:?}");
-            }
+        let each = limits.iter().flat_map(|one| ["ann", "bob"].map(|key| (one, key)));
+        let peeks: Vec<_> = each
+            .map(|((limit, scope), key)| Check::new(limit, key).cost(Cost::ZERO).scoped(*scope))
+            .collect();
+        let own = model.check_many(&peeks).now().unwrap();
+        let theirs = stage.block_on(node.check_many(&peeks).into_future()).unwrap();
+        for ((peek, own), theirs) in peeks.iter().zip(own).zip(theirs) {
+            let key = String::from_utf8_lossy(peek.key());
+            let what = format!("seed {seed}, step {step}: {} {key}", peek.limit().name());
+            assert_eq!(theirs.remaining(), own.remaining(), "{what} after {asked:?}");
         }
     }
     assert_eq!(node.store().counts().by_share, 0, "the server was there");

@@ -6,18 +6,21 @@ use std::time::Duration;
 
 use tollgate::By;
 use tollgate_core::{Check, Cost, Limit, Outage};
-use tollgate_redis::{Options, Redis};
-use tollgate_testbed::{FaultProxy, Kind};
+use tollgate_redis::{Counts, Options, Redis};
+use tollgate_testbed::{FaultProxy, Kind, wait_until};
 
 use crate::asking::{ask, settle_stubbornly};
 use crate::stage::{Stage, options};
-use crate::trial::{let_pass, long_or, machine_alone};
+use crate::trial::{is_long, let_pass, long_or, machine_alone};
 
 /// Nothing comes back while a test runs: what is used is what was counted.
 const BURST: u64 = 100_000;
 
 /// How many ask at a time, of each kind.
 const CALLERS: u64 = 16;
+
+/// As many lost replies say as much as more of them do, where there is no time for more.
+const LOST: u64 = 5;
 
 fn limit(name: &'static str) -> Limit {
     Limit::token_bucket(name, format!("1/h burst {BURST}").parse().unwrap()).unwrap()
@@ -98,7 +101,8 @@ async fn take(
     got
 }
 
-fn counts_what_it_admits(lose: impl Fn(&FaultProxy)) -> Lossy {
+/// Clients ask while replies get lost, until enough has happened.
+fn counts_what_it_admits(lose: impl Fn(&FaultProxy), happened: impl Fn(&Counts) -> bool) -> Lossy {
     let _alone = machine_alone();
     let lossy = Lossy::new();
     lose(&lossy.proxy);
@@ -114,7 +118,12 @@ fn counts_what_it_admits(lose: impl Fn(&FaultProxy)) -> Lossy {
             clients.push((number, outage, lossy.stage.runtime.spawn(client)));
         }
     }
-    let_pass(long_or(Duration::from_secs(30), Duration::from_secs(5)));
+    if is_long() {
+        let_pass(Duration::from_secs(30));
+    }
+    wait_until("enough replies are lost", Duration::from_secs(30), || {
+        lossy.proxy.counts().replies_dropped >= LOST && happened(&lossy.faulty.counts())
+    });
     until.store(true, Ordering::Relaxed);
     let (mut unanswered, mut phantom) = (0, 0);
     let clients: Vec<_> = clients
@@ -145,18 +154,16 @@ fn counts_what_it_admits(lose: impl Fn(&FaultProxy)) -> Lossy {
 
 #[test]
 fn what_is_admitted_is_counted_even_if_replies_get_lost() {
-    let lossy = counts_what_it_admits(|proxy| proxy.drop_replies(0.1, 7));
-    let counts = lossy.faulty.counts();
-    assert!(counts.timeouts + counts.connection_failures > 0, "{counts:?}");
-    assert_eq!(counts.disagreements, 0);
+    let failed = |counts: &Counts| counts.timeouts + counts.connection_failures > 0;
+    let lossy = counts_what_it_admits(|proxy| proxy.drop_replies(0.1, 7), failed);
+    assert_eq!(lossy.faulty.counts().disagreements, 0);
 }
 
 #[test]
 fn no_answer_is_taken_for_another_even_if_replies_are_swallowed() {
-    let lossy = counts_what_it_admits(|proxy| proxy.swallow_replies(0.1, 7));
-    let counts = lossy.faulty.counts();
-    assert!(counts.strange_replies > 0, "{counts:?}");
-    assert_eq!(counts.disagreements, 0);
+    let confused = |counts: &Counts| counts.strange_replies > 0;
+    let lossy = counts_what_it_admits(|proxy| proxy.swallow_replies(0.1, 7), confused);
+    assert_eq!(lossy.faulty.counts().disagreements, 0);
 }
 
 #[test]

@@ -85,35 +85,8 @@ impl Report {
 
     /// No key was admitted more than its rate and so many bursts, over all of the trial.
     pub(crate) fn assert_bursts(&self, bursts: u64) {
-        self.assert_bursts_beside(bursts, |_| false);
-    }
-
-    /// The same beside what one node alone admitted while another was served by the store: that
-    /// one does not know of it, so both have it.
-    pub(crate) fn assert_bursts_beside_halves(&self, bursts: u64) {
-        let mut served: [Vec<Time>; NODES] = Default::default();
-        for record in self.records.iter().filter(|record| record.by == By::Store) {
-            served[record.node].push(record.asked);
-        }
-        for times in &mut served {
-            times.sort_unstable();
-        }
-        let is_half = |record: &Record| {
-            let others = &served[1 - record.node];
-            let next = others.partition_point(|time| *time < record.asked);
-            let near = |time: &Time| {
-                time.since(record.asked).max(record.asked.since(*time)) < Span::from_millis(20)
-            };
-            record.by == By::Share && others[next.saturating_sub(1)..].iter().take(2).any(near)
-        };
-        let halves = self.records.iter().filter(|record| record.allowed && is_half(record)).count();
-        eprintln!("  {halves} admitted by a node alone while the other had the store; beside them");
-        self.assert_bursts_beside(bursts, is_half);
-    }
-
-    fn assert_bursts_beside(&self, bursts: u64, beside: impl Fn(&Record) -> bool) {
         let mut admitted: HashMap<(usize, usize), u64> = HashMap::new();
-        for record in self.records.iter().filter(|record| record.allowed && !beside(record)) {
+        for record in self.records.iter().filter(|record| record.allowed) {
             *admitted.entry((record.rule, record.key)).or_default() += 1;
         }
         let lasted = self.ended.since(self.began).as_micros();

@@ -28,9 +28,10 @@ pub(crate) struct Rules {
 
 impl Rules {
     pub(crate) fn new() -> Self {
-        let limits = TABLE
-            .iter()
-            .map(|(name, quota, ..)| Limit::token_bucket(*name, quota.parse().unwrap()).unwrap());
+        // Without debt, as all limits of rule files: there is least room for what is charged late.
+        let limits = TABLE.iter().map(|(name, quota, ..)| {
+            Limit::token_bucket(*name, quota.parse().unwrap()).unwrap().without_debt()
+        });
         let keys = TABLE
             .iter()
             .map(|(.., count, _)| (0..*count).map(|number| format!("caller {number}")).collect());
