@@ -5,18 +5,19 @@ mod counter;
 mod holding;
 mod ledger;
 mod order;
+mod watched;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use self::circumstances::Circumstances;
-use self::counter::Counter;
-use self::holding::Holding;
 use self::ledger::Ledger;
 use self::order::{Numbered, Order};
+use self::watched::Watched;
 use crate::entry::Entry;
 use crate::findings::{Findings, Violation, ViolationKind};
-use crate::header::{Header, HeaderError};
+use crate::header::{Header, HeaderError, RuleSpec};
+use crate::line::Gap;
 use crate::rule::{Kind, Rule};
 use crate::waits::{WaitBounds, Waits};
 
@@ -29,6 +30,8 @@ use crate::waits::{WaitBounds, Waits};
 pub struct Audit {
     circumstances: Circumstances,
     rules: BTreeMap<String, Watched>,
+    /// Rules that share their counters, by what those are filed under.
+    families: HashMap<String, Vec<String>>,
     order: Order,
     /// Entries of one microsecond, which may have been decided in any order.
     together: Vec<Numbered>,
@@ -41,36 +44,15 @@ pub struct Audit {
     others: Ledger,
 }
 
-/// A rule and its counters.
-#[derive(Debug)]
-struct Watched {
-    rule: Rule,
-    counters: HashMap<String, Watch>,
-    ledger: Ledger,
-}
-
-/// One counter of a rule.
-#[derive(Debug)]
-enum Watch {
-    Counted(Box<Counter>),
-    Held(Box<Holding>),
-    /// Nothing can be said about it.
-    Unchecked,
-}
-
 impl Audit {
     /// An audit of what this header announces.
     pub fn new(header: Header) -> Result<Self, HeaderError> {
         header.check()?;
-        let mut rules = BTreeMap::new();
-        for (name, spec) in &header.rules {
-            let rule = Rule::new(name, spec)?;
-            let ledger = Ledger::new(name);
-            rules.insert(name.clone(), Watched { rule, counters: HashMap::new(), ledger });
-        }
-        Ok(Self {
+        let rules = header.rules.clone();
+        let mut audit = Self {
             circumstances: Circumstances::new(header),
-            rules,
+            rules: BTreeMap::new(),
+            families: HashMap::new(),
             order: Order::default(),
             together: Vec::new(),
             waits: Waits::new(WaitBounds::default()),
@@ -79,7 +61,32 @@ impl Audit {
             from: None,
             until: 0,
             others: Ledger::new(""),
-        })
+        };
+        rules.iter().try_for_each(|(name, spec)| audit.learn(name, spec))?;
+        Ok(audit)
+    }
+
+    /// Takes in a rule that entries from now on may name.
+    pub fn learn(&mut self, name: &str, spec: &RuleSpec) -> Result<(), HeaderError> {
+        if let Some(known) = self.rules.get(name) {
+            let known = &known.rule.spec;
+            return if known == spec {
+                Ok(())
+            } else {
+                Err(HeaderError::differs(name, spec, known))
+            };
+        }
+        let rule = Rule::new(name, spec)?;
+        self.families.entry(rule.family().to_owned()).or_default().push(name.to_owned());
+        self.rules.insert(name.to_owned(), Watched::new(rule));
+        Ok(())
+    }
+
+    /// Takes in that `lost` entries are missing, of moments from `from_us` until `until_us`:
+    /// before those that come after them.
+    pub fn gap(&mut self, lost: u64, from_us: u64, until_us: u64) {
+        let gap = Gap { lost, from_us, until_us };
+        self.circumstances.learn_gap(gap, self.order.reached());
     }
 
     /// The same, which also holds answers to how long they may take.
@@ -133,9 +140,10 @@ impl Audit {
         }
         together.sort_by(|a, b| a.counter().cmp(&b.counter()));
         for group in together.chunk_by(|a, b| a.counter() == b.counter()) {
-            let Some(first) = group.first() else { continue };
-            match self.rules.get_mut(&first.entry.rule) {
-                Some(watched) => watched.judge(&self.circumstances, group),
+            let Some(Numbered { entry: first, .. }) = group.first() else { continue };
+            let unknown_since = self.moves(&first.rule, &first.key).then_some(first.at);
+            match self.rules.get_mut(&first.rule) {
+                Some(watched) => watched.judge(&self.circumstances, group, unknown_since),
                 None => group.iter().for_each(|numbered| {
                     let what = "is of a rule that is not in the header; name it there";
                     let what = what.to_owned();
@@ -145,6 +153,22 @@ impl Audit {
         }
         together.clear();
         self.together = together;
+    }
+
+    /// Whether a counter moves to this rule from another that shares it: a caller's quota has
+    /// changed. How much it has used is not exactly known then.
+    fn moves(&mut self, rule: &str, key: &str) -> bool {
+        let Some(watched) = self.rules.get(rule) else { return false };
+        if watched.watches(key) {
+            return false;
+        }
+        let Some(family) = self.families.get(watched.rule.family()) else { return false };
+        let others = family.iter().filter(|other| *other != rule);
+        let mut moved = false;
+        for other in others {
+            moved |= self.rules.get_mut(other).is_some_and(|watched| watched.let_go(key));
+        }
+        moved
     }
 
     /// What an entry says beside its decision.
@@ -217,36 +241,10 @@ impl Audit {
             nodes: self.named_nodes.len(),
             rules,
             waits: self.waits.findings(),
+            lost: self.circumstances.lost(),
             broken,
             violations,
             notes,
-        }
-    }
-}
-
-impl Watched {
-    /// Judges the entries of one counter in one microsecond.
-    fn judge(&mut self, circumstances: &Circumstances, group: &[Numbered]) {
-        let Some(Numbered { entry: Entry { key, .. }, .. }) = group.first() else { return };
-        if !self.counters.contains_key(key) {
-            let watch = match &self.rule.kind {
-                Kind::Counted(counted) => {
-                    Watch::Counted(Box::new(Counter::new(counted, circumstances)))
-                }
-                Kind::Held(held) => Watch::Held(Box::new(Holding::new(*held, circumstances))),
-                Kind::Unchecked(_) => Watch::Unchecked,
-            };
-            self.counters.insert(key.clone(), watch);
-        }
-        let entries = group.iter().map(|numbered| &numbered.entry);
-        self.ledger.count(entries);
-        let scene = circumstances.of(&self.rule);
-        match (self.counters.get_mut(key), &self.rule.kind) {
-            (Some(Watch::Counted(counter)), Kind::Counted(limit)) => {
-                counter.judge(limit, &scene, group, &mut self.ledger);
-            }
-            (Some(Watch::Held(holding)), _) => holding.judge(&scene, group, &mut self.ledger),
-            _ => {}
         }
     }
 }

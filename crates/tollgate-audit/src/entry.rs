@@ -69,7 +69,7 @@ pub enum Event {
 
 impl Event {
     pub(crate) const ALL: &'static str =
-        "`decision`, `release`, `renew`, `charge`, `refund`, `reset` or `end`";
+        "`decision`, `release`, `renew`, `charge`, `refund`, `reset`, `rules`, `gap` or `end`";
 
     /// The event of this name, as traces write it.
     pub(crate) fn named(name: &str) -> Option<Self> {

@@ -14,7 +14,7 @@ use crate::audit::Audit;
 use crate::entry::Entry;
 use crate::findings::Findings;
 use crate::header::Header;
-use crate::line::Line;
+use crate::line::{Gap, Line};
 use crate::unreadable::Unreadable;
 use crate::waits::WaitBounds;
 
@@ -22,6 +22,8 @@ use crate::waits::WaitBounds;
 pub struct TraceFiles {
     header: Header,
     sources: Vec<TraceFile>,
+    /// Gaps before the first entry of a file.
+    gaps: Vec<Gap>,
     unreadable: Unreadable,
 }
 
@@ -31,13 +33,15 @@ struct TraceFile {
     lines: Lines,
     next: Option<(Entry, u64)>,
     entries: u64,
+    /// Entries that are missing, by the gaps so far.
+    lost: u64,
     ended: bool,
 }
 
 impl TraceFiles {
     /// Files of which nothing but this is known.
     pub fn new(header: Header) -> Self {
-        Self { header, sources: Vec::new(), unreadable: Unreadable::default() }
+        Self { header, sources: Vec::new(), gaps: Vec::new(), unreadable: Unreadable::default() }
     }
 
     /// Opens a file, and reads its header.
@@ -56,15 +60,16 @@ impl TraceFiles {
             lines: Lines::new(from),
             next: None,
             entries: 0,
+            lost: 0,
             ended: false,
         };
         while !self.unreadable.is_full() {
             match file.line(&mut self.unreadable) {
-                Some((Line::Header(header), line)) => {
-                    if let Err(error) = self.header.merge(*header) {
-                        self.unreadable.push(name, line, error.to_string());
-                    }
+                Some((Line::Header(header), line)) => self.merge(*header, name, line),
+                Some((Line::Rules(rules), line)) => {
+                    self.merge(Header { rules, ..Header::default() }, name, line);
                 }
+                Some((Line::Gap(gap), _)) => self.gaps.push(gap),
                 Some((Line::Entry(entry), line)) => {
                     file.next = Some((*entry, line));
                     break;
@@ -76,6 +81,12 @@ impl TraceFiles {
         self.sources.push(file);
     }
 
+    fn merge(&mut self, header: Header, name: &str, line: u64) {
+        if let Err(error) = self.header.merge(header) {
+            self.unreadable.push(name, line, error.to_string());
+        }
+    }
+
     /// What all headers say together.
     pub fn header(&self) -> &Header {
         &self.header
@@ -83,7 +94,10 @@ impl TraceFiles {
 
     /// Goes through all files in the order of time.
     pub fn audit(mut self, waits: WaitBounds) -> Result<Findings, Unreadable> {
-        if self.header.rules.is_empty() && self.unreadable.is_empty() {
+        // Who was asked nothing names no rules, and says so at the end.
+        let unasked = |file: &TraceFile| file.ended && file.entries == 0;
+        let unasked = !self.sources.is_empty() && self.sources.iter().all(unasked);
+        if self.header.rules.is_empty() && !unasked && self.unreadable.is_empty() {
             let what = "no header names a rule; begin the file with one, as in \
                         `{\"trace\":1,\"rules\":{\"api\":{\"quota\":\"100/min\"}}}`";
             self.unreadable.push("", 0, what);
@@ -95,10 +109,13 @@ impl TraceFiles {
                 return Err(self.unreadable);
             }
         };
+        for Gap { lost, from_us, until_us } in self.gaps {
+            audit.gap(lost, from_us, until_us);
+        }
         while !self.unreadable.is_full() {
             let files = self.sources.iter_mut().filter(|file| file.next.is_some());
             let Some(file) = files.min_by_key(|file| file.reached()) else { break };
-            let next = file.next_entry(&mut self.unreadable);
+            let next = file.next_entry(&mut audit, &mut self.unreadable);
             let Some((entry, line)) = std::mem::replace(&mut file.next, next) else { continue };
             if !audit.knows(&entry.rule) {
                 let what = format!(
@@ -120,11 +137,26 @@ impl TraceFile {
         self.next.as_ref().map_or(u64::MAX, |(entry, _)| entry.at)
     }
 
-    fn next_entry(&mut self, unreadable: &mut Unreadable) -> Option<(Entry, u64)> {
+    /// The next entry; what an audit has to know before it is told.
+    fn next_entry(
+        &mut self,
+        audit: &mut Audit,
+        unreadable: &mut Unreadable,
+    ) -> Option<(Entry, u64)> {
         while !unreadable.is_full() {
             match self.line(unreadable)? {
                 (Line::Entry(entry), line) => return Some((*entry, line)),
                 (Line::End { .. }, _) => {}
+                (Line::Gap(Gap { lost, from_us, until_us }), _) => {
+                    audit.gap(lost, from_us, until_us);
+                }
+                (Line::Rules(rules), line) => {
+                    for (name, spec) in rules {
+                        if let Err(error) = audit.learn(&name, &spec) {
+                            unreadable.push(&self.name, line, error.to_string());
+                        }
+                    }
+                }
                 (Line::Header(_), line) => {
                     let what = "a header comes before all entries; audit each run by itself";
                     unreadable.push(&self.name, line, what);
@@ -163,14 +195,19 @@ impl TraceFile {
             return Some("the trace has ended before this line; audit each run by itself".into());
         }
         match line {
-            Line::Header(_) => None,
+            Line::Header(_) | Line::Rules(_) => None,
+            Line::Gap(gap) => {
+                self.lost = self.lost.saturating_add(gap.lost);
+                None
+            }
             Line::Entry(_) => {
                 self.entries += 1;
                 None
             }
-            Line::End { lost: lost @ 1.., .. } => Some(format!(
-                "{lost} entries were lost when this was written, so nothing can be concluded \
-                 from the others; record less, or on a faster disk"
+            Line::End { lost, .. } if *lost > self.lost => Some(format!(
+                "{} entries were lost when this was written, and nobody knows when, so nothing \
+                 can be concluded from the others; record less, or on a faster disk",
+                lost - self.lost
             )),
             Line::End { entries, .. } => {
                 self.ended = true;

@@ -23,6 +23,8 @@ pub struct Findings {
     pub rules: Vec<RuleFindings>,
     /// How long answers took, if the trace says so.
     pub waits: Option<WaitFindings>,
+    /// Entries that are missing, by what the trace says itself.
+    pub lost: u64,
     /// How often something that is promised was broken.
     pub broken: u64,
     /// The first of each rule.

@@ -157,12 +157,7 @@ impl Header {
                 }
                 Place::Occupied(known) if *known.get() == spec => {}
                 Place::Occupied(known) => {
-                    return Err(HeaderError::new(format!(
-                        "the rule `{}` is `{spec}` here and `{}` elsewhere; \
-                         audit traces of different rules one by one",
-                        known.key().escape_debug(),
-                        known.get()
-                    )));
+                    return Err(HeaderError::differs(known.key(), &spec, known.get()));
                 }
             }
         }
@@ -222,6 +217,15 @@ pub struct HeaderError {
 impl HeaderError {
     pub(crate) fn new(what: impl Into<String>) -> Self {
         Self { what: what.into() }
+    }
+
+    /// Two say different things about one rule.
+    pub(crate) fn differs(name: &str, here: &RuleSpec, elsewhere: &RuleSpec) -> Self {
+        Self::new(format!(
+            "the rule `{}` is `{here}` here and `{elsewhere}` elsewhere; \
+             audit traces of different rules one by one",
+            name.escape_debug(),
+        ))
     }
 }
 

@@ -38,6 +38,7 @@ mod rule;
 mod safety;
 mod source;
 mod trace;
+mod traced;
 mod unreadable;
 mod waits;
 
@@ -47,6 +48,7 @@ pub use files::TraceFiles;
 pub use findings::{Findings, RuleFindings, Tightest, Violation, ViolationKind, WaitFindings};
 pub use header::{Header, HeaderError, Loss, OnStoreError, Outage, RuleSpec};
 pub use source::Source;
-pub use trace::{Recorded, Trace, TraceError};
+pub use trace::{Recorded, Trace, TraceError, Trouble};
+pub use traced::{Recorder, Traced};
 pub use unreadable::{Fault, Unreadable};
 pub use waits::WaitBounds;

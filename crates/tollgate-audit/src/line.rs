@@ -1,10 +1,12 @@
 //! One line of a trace, read.
 
+use std::collections::BTreeMap;
+
 use serde::Deserialize;
 use tollgate_core::{Cost, Time};
 
 use crate::entry::{Entry, Event};
-use crate::header::Header;
+use crate::header::{Header, RuleSpec};
 use crate::source::Source;
 
 const EXAMPLE: &str = "a line is as in \
@@ -15,11 +17,28 @@ const EXAMPLE: &str = "a line is as in \
 pub(crate) enum Line {
     Header(Box<Header>),
     Entry(Box<Entry>),
+    /// Rules that entries after it may name.
+    Rules(BTreeMap<String, RuleSpec>),
+    /// Entries of this time are missing.
+    Gap(Gap),
     /// The last line of a writer that was not cut off.
     End {
         entries: Option<u64>,
         lost: u64,
     },
+}
+
+/// So many entries are missing, of moments between these two.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub(crate) struct Gap {
+    pub(crate) lost: u64,
+    pub(crate) from_us: u64,
+    pub(crate) until_us: u64,
+}
+
+#[derive(Deserialize)]
+struct MoreRules {
+    rules: BTreeMap<String, RuleSpec>,
 }
 
 /// Any line, as it is written; what is not known is ignored.
@@ -57,9 +76,28 @@ impl Line {
             header.check().map_err(|error| error.to_string())?;
             return Ok(Self::Header(Box::new(header)));
         }
-        if written.event.as_deref() == Some("end") {
-            let (entries, lost) = (written.entries, written.lost.unwrap_or(0));
-            return Ok(Self::End { entries, lost });
+        match written.event.as_deref() {
+            Some("end") => {
+                let (entries, lost) = (written.entries, written.lost.unwrap_or(0));
+                return Ok(Self::End { entries, lost });
+            }
+            Some("rules") => {
+                let more: MoreRules =
+                    serde_json::from_slice(bytes).map_err(|error| plain(&error))?;
+                return Ok(Self::Rules(more.rules));
+            }
+            Some("gap") => {
+                let gap: Gap = serde_json::from_slice(bytes).map_err(|error| plain(&error))?;
+                if gap.from_us > gap.until_us || gap.lost == 0 {
+                    return Err(
+                        "a gap has `lost` entries, at least 1, and `from_us` is not after \
+                                `until_us`"
+                            .to_owned(),
+                    );
+                }
+                return Ok(Self::Gap(gap));
+            }
+            _ => {}
         }
         written.into_entry().map(|entry| Self::Entry(Box::new(entry)))
     }

@@ -12,6 +12,8 @@ pub(crate) struct Rule {
     pub(crate) title: String,
     pub(crate) kind: Kind,
     pub(crate) on_store_error: Option<OnStoreError>,
+    /// As the header has it.
+    pub(crate) spec: RuleSpec,
 }
 
 /// What can be said about a rule.
@@ -64,11 +66,22 @@ impl Rule {
             title: spec.to_string(),
             kind,
             on_store_error: spec.on_store_error,
+            spec: spec.clone(),
         })
+    }
+
+    /// What its counters are filed under.
+    pub(crate) fn family(&self) -> &str {
+        self.spec.counter.as_deref().unwrap_or(&self.name)
     }
 }
 
 fn kind(name: &str, spec: &RuleSpec) -> Result<Kind, String> {
+    if spec.by_node {
+        return Ok(Kind::Unchecked(
+            "what a node counts for itself is decided before the store is asked, at another time",
+        ));
+    }
     match spec.algorithm.as_str() {
         "concurrency" => return held(spec),
         "cooldown" => {

@@ -1,21 +1,24 @@
 //! Writes a trace: from any thread, without making it wait.
 
+mod lost;
+mod pen;
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{Receiver, SyncSender, TryRecvError, sync_channel};
+use std::sync::mpsc::{SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use serde::Serialize;
+use tollgate_core::Time;
 
+use self::lost::Lost;
+use self::pen::{Pen, Written};
 use crate::entry::Entry;
-use crate::header::Header;
+use crate::header::{Header, RuleSpec};
 
 /// How many entries may wait to be written.
 const ROOM: usize = 65_536;
@@ -23,8 +26,8 @@ const ROOM: usize = 65_536;
 /// Writes a trace. Clones write the same one.
 ///
 /// A thread of its own writes; whoever records hands it an entry and goes on. If it cannot keep
-/// up, entries are dropped and counted, and the end of the trace says how many: an audit refuses
-/// such a trace. The end is written by [`finish`](Trace::finish), or when the last clone is gone.
+/// up, entries are dropped and counted, and a gap in the trace says how many, and of which time.
+/// The end is written by [`finish`](Trace::finish), or when the last clone is gone.
 ///
 /// ```no_run
 /// # use tollgate_audit::{Entry, Event, Header, Trace};
@@ -43,22 +46,56 @@ pub struct Trace {
 #[derive(Debug)]
 struct Shared {
     sender: SyncSender<Message>,
-    lost: Arc<AtomicU64>,
+    lost: Arc<Lost>,
     writer: Mutex<Option<JoinHandle<Written>>>,
 }
 
 #[derive(Debug)]
 enum Message {
     Entry(Box<Entry>),
+    /// A rule that entries after this may name.
+    Rule(Box<(String, RuleSpec)>),
     Finish,
 }
+
+/// What goes wrong with a trace while it is written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Trouble {
+    /// Entries are missing: they came faster than they could be written, or nobody knows what
+    /// became of a request.
+    Gap {
+        /// How many.
+        lost: u64,
+    },
+    /// It cannot be written any further.
+    Failed {
+        /// What the system said.
+        why: String,
+    },
+}
+
+impl fmt::Display for Trouble {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Gap { lost: 1 } => f.write_str("1 entry is missing in the trace"),
+            Self::Gap { lost } => write!(f, "{lost} entries are missing in the trace"),
+            Self::Failed { why } => {
+                write!(f, "cannot write the trace: {why}; it ends here, and decisions go on")
+            }
+        }
+    }
+}
+
+/// Who is told of it.
+type Watcher = Box<dyn Fn(&Trouble) + Send>;
 
 /// What became of a trace.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recorded {
     /// Entries that were written.
     pub entries: u64,
-    /// Entries that were dropped because writing could not keep up.
+    /// Entries that are missing, because writing could not keep up for example.
     pub lost: u64,
 }
 
@@ -89,23 +126,31 @@ impl Trace {
         Self::to(File::create(path)?, header)
     }
 
+    /// The same, and from its thread `watcher` is told what goes wrong while it is written.
+    pub fn create_watched(
+        path: impl AsRef<Path>,
+        header: &Header,
+        watcher: impl Fn(&Trouble) + Send + 'static,
+    ) -> io::Result<Self> {
+        Self::with_room(File::create(path)?, header, ROOM, Box::new(watcher))
+    }
+
     /// Begins a trace that is written elsewhere.
     pub fn to(out: impl Write + Send + 'static, header: &Header) -> io::Result<Self> {
-        Self::with_room(out, header, ROOM)
+        Self::with_room(out, header, ROOM, Box::new(|_| ()))
     }
 
     fn with_room(
         out: impl Write + Send + 'static,
         header: &Header,
         room: usize,
+        watcher: Watcher,
     ) -> io::Result<Self> {
         let (sender, receiver) = sync_channel(room);
-        let lost = Arc::new(AtomicU64::new(0));
-        let mut pen = Pen { out: BufWriter::new(out), entries: 0, failed: None };
-        pen.line(header)?;
-        let dropped = Arc::clone(&lost);
+        let lost = Arc::new(Lost::default());
+        let pen = Pen::new(out, header, Arc::clone(&lost), watcher)?;
         let writer = thread::Builder::new().name("trace".to_owned());
-        let writer = writer.spawn(move || pen.write_all(&receiver, &dropped))?;
+        let writer = writer.spawn(move || pen.write_all(&receiver))?;
         let writer = Mutex::new(Some(writer));
         Ok(Self { shared: Arc::new(Shared { sender, lost, writer }) })
     }
@@ -113,9 +158,22 @@ impl Trace {
     /// Hands over an entry to be written. Never waits: if there is no room, it is dropped and
     /// counted.
     pub fn record(&self, entry: Entry) {
+        let at = entry.at;
         if self.shared.sender.try_send(Message::Entry(Box::new(entry))).is_err() {
-            self.shared.lost.fetch_add(1, Ordering::Relaxed);
+            self.shared.lost.add(at, at);
         }
+    }
+
+    /// Hands over a rule that entries from now on may name; whether there was room for it.
+    pub fn rule(&self, name: impl Into<String>, spec: RuleSpec) -> bool {
+        let rule = Message::Rule(Box::new((name.into(), spec)));
+        self.shared.sender.try_send(rule).is_ok()
+    }
+
+    /// Counts an entry that nobody can write: what became of a request that reached the store at
+    /// some moment between these two, or never.
+    pub fn lose(&self, from: Time, until: Time) {
+        self.shared.lost.add(from.as_micros(), until.as_micros());
     }
 
     /// Writes the end, and says what became of the trace. What is recorded later is dropped.
@@ -146,69 +204,5 @@ fn stopped() -> io::Error {
 impl Drop for Shared {
     fn drop(&mut self) {
         let _ = self.finish();
-    }
-}
-
-/// What the writing thread did.
-#[derive(Debug)]
-struct Written {
-    entries: u64,
-    lost: u64,
-    failed: Option<io::Error>,
-}
-
-/// Where lines go.
-struct Pen<W: Write> {
-    out: BufWriter<W>,
-    entries: u64,
-    failed: Option<io::Error>,
-}
-
-/// The last line.
-#[derive(Serialize)]
-struct End {
-    event: &'static str,
-    entries: u64,
-    lost: u64,
-}
-
-impl<W: Write> Pen<W> {
-    /// Writes what comes until the end; after a failure it only goes on taking it.
-    fn write_all(mut self, receiver: &Receiver<Message>, lost: &AtomicU64) -> Written {
-        while let Some(Message::Entry(entry)) = self.next(receiver) {
-            if self.failed.is_some() {
-                lost.fetch_add(1, Ordering::Relaxed);
-            } else if let Err(error) = self.line(&*entry) {
-                self.failed = Some(error);
-                lost.fetch_add(1, Ordering::Relaxed);
-            } else {
-                self.entries += 1;
-            }
-        }
-        let (entries, lost) = (self.entries, lost.load(Ordering::Relaxed));
-        if self.failed.is_none() {
-            let end = End { event: "end", entries, lost };
-            self.failed = self.line(&end).and_then(|()| self.out.flush()).err();
-        }
-        Written { entries, lost, failed: self.failed }
-    }
-
-    /// The next message. Before waiting for one, what was written is let go: a process that is
-    /// killed then loses little.
-    fn next(&mut self, receiver: &Receiver<Message>) -> Option<Message> {
-        match receiver.try_recv() {
-            Ok(message) => return Some(message),
-            Err(TryRecvError::Disconnected) => return None,
-            Err(TryRecvError::Empty) => {}
-        }
-        if self.failed.is_none() {
-            self.failed = self.out.flush().err();
-        }
-        receiver.recv().ok()
-    }
-
-    fn line(&mut self, line: &impl Serialize) -> io::Result<()> {
-        serde_json::to_writer(&mut self.out, line)?;
-        self.out.write_all(b"\n")
     }
 }

@@ -1,6 +1,7 @@
 //! What happened around the decisions of a trace: outages, losses, clocks, how it began.
 
-use crate::header::{Header, Loss, OnStoreError, Outage};
+use crate::header::{Header, OnStoreError, Outage};
+use crate::line::Gap;
 use crate::rule::Rule;
 
 /// What happened around the decisions.
@@ -8,12 +9,24 @@ use crate::rule::Rule;
 pub(super) struct Circumstances {
     nodes: Option<u32>,
     outages: Vec<Outage>,
-    losses: Vec<Loss>,
+    blanks: Vec<Blank>,
+    /// How many gaps there are in the trace, and how many entries are missing in them.
+    gaps: (u64, u64),
     clock_error: u64,
     fresh: bool,
     charged_back: bool,
     /// The time of the first entry.
     began: Option<u64>,
+}
+
+/// A time after which less is known than before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Blank {
+    pub(super) from: u64,
+    pub(super) until: u64,
+    /// Whether the trace has a gap there, so that anything may have been counted; else the store
+    /// lost what it had counted.
+    pub(super) is_gap: bool,
 }
 
 /// The circumstances of one rule.
@@ -25,13 +38,18 @@ pub(super) struct Scene<'a> {
 
 impl Circumstances {
     pub(super) fn new(header: Header) -> Self {
-        let Header { nodes, mut outages, mut state_losses, clock_error_us, .. } = header;
+        let Header { nodes, mut outages, state_losses, clock_error_us, .. } = header;
         outages.sort_unstable();
-        state_losses.sort_unstable();
+        let losses = state_losses.iter();
+        let lost = losses.map(|loss| (loss.from_us, loss.until_us));
+        let mut blanks: Vec<_> =
+            lost.map(|(from, until)| Blank { from, until, is_gap: false }).collect();
+        blanks.sort_unstable();
         Self {
             nodes,
             outages,
-            losses: state_losses,
+            blanks,
+            gaps: (0, 0),
             clock_error: clock_error_us,
             fresh: header.fresh.unwrap_or(true),
             charged_back: header.charged_back.unwrap_or(true),
@@ -73,9 +91,25 @@ impl Circumstances {
         self.began.filter(|_| !self.fresh)
     }
 
-    /// The loss after the first `seen` ones, if it may have happened by `at`.
-    pub(super) fn loss_by(&self, at: u64, seen: usize) -> Option<Loss> {
-        self.losses.get(seen).copied().filter(|loss| loss.from_us <= at)
+    /// The blank after the first `seen` ones, if it may have begun by `at`.
+    pub(super) fn blank_by(&self, at: u64, seen: usize) -> Option<Blank> {
+        self.blanks.get(seen).copied().filter(|blank| blank.from <= at)
+    }
+
+    /// Takes in a gap, where everything up to `reached` has been judged. What counters have
+    /// passed lies before that, so what comes later may still be put in order.
+    pub(super) fn learn_gap(&mut self, gap: Gap, reached: u64) {
+        let (gaps, lost) = self.gaps;
+        self.gaps = (gaps + 1, lost.saturating_add(gap.lost));
+        let from = gap.from_us.max(reached);
+        let blank = Blank { from, until: gap.until_us.max(from), is_gap: true };
+        let place = self.blanks.partition_point(|other| other.from <= from);
+        self.blanks.insert(place, blank);
+    }
+
+    /// How many entries are missing.
+    pub(super) const fn lost(&self) -> u64 {
+        self.gaps.1
     }
 
     /// The last outage that had begun by then.
@@ -93,6 +127,15 @@ impl Circumstances {
         let mut notes = Vec::new();
         if entries == 0 {
             notes.push("there is not one entry, so nothing was checked".to_owned());
+        }
+        if let (gaps @ 1.., lost) = self.gaps {
+            let entries =
+                if lost == 1 { "1 entry is".to_owned() } else { format!("{lost} entries are") };
+            let gaps = if gaps == 1 { "a gap".to_owned() } else { format!("{gaps} gaps") };
+            notes.push(format!(
+                "{entries} missing in {gaps} of the trace: nothing is said about those, and \
+                 counters are held to what is certain until they have recovered"
+            ));
         }
         if self.clock_error > 0 {
             notes.push(format!(

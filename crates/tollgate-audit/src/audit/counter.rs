@@ -21,14 +21,20 @@ pub(super) struct Counter {
     /// What was admitted with and without it; `None` as long as that is the same.
     all: Option<Box<Safety>>,
     reference: Reference,
-    losses_seen: usize,
+    blanks_seen: usize,
     /// Units asked for while the store was away that may still arrive there, and until when.
     on_their_way: Option<(u64, u64)>,
 }
 
 impl Counter {
-    pub(super) fn new(counted: &Counted, circumstances: &Circumstances) -> Self {
-        let reference = match circumstances.unknown_since() {
+    /// A counter that was empty when the trace began; or of which nothing is known since then, or
+    /// since another moment.
+    pub(super) fn new(
+        counted: &Counted,
+        circumstances: &Circumstances,
+        unknown_since: Option<u64>,
+    ) -> Self {
+        let reference = match unknown_since.or_else(|| circumstances.unknown_since()) {
             Some(began) => Reference::unknown(&counted.limit, began),
             None => Reference::default(),
         };
@@ -36,7 +42,7 @@ impl Counter {
             store: Safety::new(counted.bound, circumstances.clock_error()),
             all: None,
             reference,
-            losses_seen: 0,
+            blanks_seen: 0,
             on_their_way: None,
         }
     }
@@ -64,16 +70,21 @@ impl Counter {
 
     /// What happened to the store since this counter was last looked at.
     fn catch_up(&mut self, counted: &Counted, scene: &Scene<'_>, at: u64) {
-        while let Some(loss) = scene.all.loss_by(at, self.losses_seen) {
+        while let Some(blank) = scene.all.blank_by(at, self.blanks_seen) {
+            let then = blank.until.min(at);
             self.store.forget();
-            self.reference.may_have_been_forgotten(&counted.limit, loss.until_us.min(at));
-            if let Some(all) = &mut self.all {
+            self.reference.may_have_been_forgotten(&counted.limit, then);
+            if blank.is_gap {
+                let all = counted.limit.capacity().saturating_mul(2);
+                self.reference.may_have_been_charged(&counted.limit, then, all);
+                self.all = None;
+            } else if let Some(all) = &mut self.all {
                 all.give_back(all.budget());
             }
-            if at <= loss.until_us {
+            if at <= blank.until {
                 break;
             }
-            self.losses_seen += 1;
+            self.blanks_seen += 1;
         }
         if let Some((until, units)) = self.on_their_way.take_if(|(until, _)| *until <= at) {
             self.reference.may_have_been_charged(&counted.limit, until, units);

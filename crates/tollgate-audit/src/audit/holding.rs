@@ -21,7 +21,7 @@ pub(super) struct Holding {
     holds: Holds,
     /// Until then the store may know of holds that are not in the trace.
     unsure_until: u64,
-    losses_seen: usize,
+    blanks_seen: usize,
 }
 
 /// What one microsecond did, whose order is not known.
@@ -35,9 +35,16 @@ struct Meanwhile {
 }
 
 impl Holding {
-    pub(super) fn new(held: Held, circumstances: &Circumstances) -> Self {
-        let unsure_until = circumstances.unknown_since().map_or(0, |began| began + held.lease_us);
-        Self { held, holds: Holds::default(), unsure_until, losses_seen: 0 }
+    /// Nobody is in flight; or nobody knows, until a lease after the trace began or after another
+    /// moment.
+    pub(super) fn new(
+        held: Held,
+        circumstances: &Circumstances,
+        unknown_since: Option<u64>,
+    ) -> Self {
+        let since = unknown_since.or_else(|| circumstances.unknown_since());
+        let unsure_until = since.map_or(0, |since| since.saturating_add(held.lease_us));
+        Self { held, holds: Holds::default(), unsure_until, blanks_seen: 0 }
     }
 
     /// Judges what happened to this counter in one microsecond: what was given back first, so
@@ -83,13 +90,13 @@ impl Holding {
 
     /// What happened since this counter was last looked at.
     fn catch_up(&mut self, scene: &Scene<'_>, at: u64) {
-        while let Some(loss) = scene.all.loss_by(at, self.losses_seen) {
+        while let Some(blank) = scene.all.blank_by(at, self.blanks_seen) {
             self.holds = Holds::default();
-            self.be_unsure(loss.until_us);
-            if at <= loss.until_us {
+            self.be_unsure(blank.until);
+            if at <= blank.until {
                 break;
             }
-            self.losses_seen += 1;
+            self.blanks_seen += 1;
         }
         self.holds.expire(at);
     }

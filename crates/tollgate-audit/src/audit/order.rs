@@ -92,6 +92,11 @@ impl Order {
         Ok(if self.waiting.len() > HELD_BACK { self.take() } else { None })
     }
 
+    /// The time of the last that was handed out.
+    pub(super) const fn reached(&self) -> u64 {
+        self.reached
+    }
+
     /// Hands out the earliest.
     pub(super) fn take(&mut self) -> Option<Box<Numbered>> {
         let Reverse(Waiting(earliest)) = self.waiting.pop()?;

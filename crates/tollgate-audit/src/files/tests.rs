@@ -41,6 +41,12 @@ fn what_is_no_entry_is_named_with_its_line() {
             "the rule `other` is in no header",
         ),
         (HEADER, "a header comes before all entries"),
+        ("{\"event\":\"rules\"}", "missing field `rules`"),
+        (
+            "{\"event\":\"rules\",\"rules\":{\"api\":{\"quota\":\"3/min\"}}}",
+            "the rule `api` is `token_bucket 3/min` here and `token_bucket 2/min` elsewhere",
+        ),
+        ("{\"event\":\"gap\",\"lost\":1,\"from_us\":2,\"until_us\":1}", "`from_us` is not after"),
         ("{\"trace\":2}", "this is version 2 of traces; this program reads version 1"),
         ("{\"event\":\"end\",\"entries\":1,\"lost\":5}", "5 entries were lost when"),
         ("{\"event\":\"end\",\"entries\":7}", "7 entries were written, and 1 are here"),

@@ -1,5 +1,7 @@
 //! A rule as a header writes it.
 
+mod of_limit;
+
 use std::fmt;
 use std::str::FromStr;
 
@@ -38,6 +40,14 @@ pub struct RuleSpec {
     /// What becomes of a request while the store is away.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_store_error: Option<OnStoreError>,
+    /// Rules of which this says the same, or which are called so, share their counters: a caller
+    /// whose quota changes takes along what it has used.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub counter: Option<String>,
+    /// Whether each node has counters of its own beside those that are shared. Those are not
+    /// checked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_node: bool,
 }
 
 fn token_bucket() -> String {
@@ -121,6 +131,9 @@ impl fmt::Display for RuleSpec {
         }
         if let Some(timezone) = &self.timezone {
             write!(f, " in {timezone}")?;
+        }
+        if self.by_node {
+            f.write_str(", of each node")?;
         }
         match self.on_store_error {
             None => Ok(()),

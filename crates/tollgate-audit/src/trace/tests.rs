@@ -1,6 +1,6 @@
 //! Writing from many threads, falling behind, and failing.
 
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 
 use tollgate_core::Time;
 
@@ -91,24 +91,53 @@ fn the_last_clone_writes_the_end() {
 }
 
 #[test]
-fn what_there_is_no_room_for_is_dropped_and_counted() {
+fn what_there_is_no_room_for_is_dropped_counted_and_told_with_its_time() {
     let (go, wait) = channel();
     let (began, writing) = channel();
+    let (told, hear) = channel();
     let paper = Paper::default();
     let slow = Slow(wait, paper.clone(), began);
-    let trace = Trace::with_room(slow, &Header::default(), 4).unwrap();
+    let watcher = Box::new(move |trouble: &Trouble| told.send(trouble.clone()).unwrap());
+    let trace = Trace::with_room(slow, &Header::default(), 4, watcher).unwrap();
     // The thread is busy with the header from here on.
     writing.recv().unwrap();
     (0..10).for_each(|at| trace.record(entry(at)));
+    assert!(!trace.rule("api", RuleSpec::default()), "nor for a rule");
     drop(go);
     assert_eq!(trace.finish().unwrap(), Recorded { entries: 4, lost: 6 });
-    assert!(paper.text().ends_with("\"entries\":4,\"lost\":6}\n"), "{}", paper.text());
+    let text = paper.text();
+    let gap = r#"{"event":"gap","lost":6,"from_us":4,"until_us":9}"#;
+    assert_eq!(text.lines().filter(|line| *line == gap).count(), 1, "{text}");
+    assert!(text.ends_with("\"entries\":4,\"lost\":6}\n"), "{text}");
+    let troubles: Vec<_> = hear.try_iter().collect();
+    assert_eq!(troubles, [Trouble::Gap { lost: 6 }]);
+    assert_eq!(troubles[0].to_string(), "6 entries are missing in the trace");
+}
+
+#[test]
+fn a_rule_is_written_before_what_names_it_and_a_lost_request_is_a_gap() {
+    let paper = Paper::default();
+    let trace = Trace::to(paper.clone(), &Header::default()).unwrap();
+    assert!(trace.rule("api", RuleSpec::quota("queue", "5/s")));
+    trace.record(entry(7));
+    trace.lose(Time::from_micros(3), Time::from_micros(8));
+    assert_eq!(trace.finish().unwrap(), Recorded { entries: 1, lost: 1 });
+    let text = paper.text();
+    let lines: Vec<_> = text.lines().collect();
+    let rule = r#"{"event":"rules","rules":{"api":{"algorithm":"queue","quota":"5/s"}}}"#;
+    assert_eq!(lines[1], rule);
+    assert!(lines.contains(&r#"{"event":"gap","lost":1,"from_us":3,"until_us":8}"#), "{text}");
+    assert_eq!(lines[4], r#"{"event":"end","entries":1,"lost":1}"#);
 }
 
 #[test]
 fn a_full_disk_is_told_at_the_end_and_stops_nobody() {
-    let trace = Trace::to(Full, &Header::default()).unwrap();
+    let (told, hear) = channel();
+    let watcher = Box::new(move |trouble: &Trouble| told.send(trouble.clone()).unwrap());
+    let trace = Trace::with_room(Full, &Header::default(), ROOM, watcher).unwrap();
     (0..100_000).for_each(|at| trace.record(entry(at)));
     let error = trace.finish().unwrap_err().to_string();
     assert_eq!(error, "cannot write the trace: the disk is full; it ends before its time");
+    let troubles: Vec<_> = hear.try_iter().collect();
+    assert_eq!(troubles, [Trouble::Failed { why: "the disk is full".to_owned() }], "told once");
 }
