@@ -1,13 +1,20 @@
 //! What the fuzz targets share: bytes read as numbers, limits made of them, the counters that
-//! `decide` works on, and a server to send bodies to.
+//! `decide` works on, and servers to send bodies and messages to.
 
 mod asked;
 mod bytes;
 mod counters;
+mod grpc;
 mod limits;
 mod promises;
+#[path = "../../crates/tollgate-server/src/grpc/proto.rs"]
+mod proto;
+mod resp;
 mod server;
 
 pub use bytes::Bytes;
 pub use counters::Counters;
+pub use grpc::GrpcServer;
+pub use proto::envoy::service::ratelimit::v3::{RateLimitRequest, RateLimitResponse};
+pub use resp::RespServer;
 pub use server::{Reply, Server};

@@ -1,12 +1,11 @@
 //! The real server in this process, and one connection to it.
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 use tollgate::{Limiter, ManualClock, Memory};
 use tollgate_rules::{RuleSet, Tollgate};
@@ -47,7 +46,7 @@ impl Server {
         thread::spawn(move || {
             let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
             runtime.block_on(async {
-                let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+                let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
                 tell.send(listener.local_addr().expect("an address")).expect("a listener to it");
                 tollgate_server::Server::new(gate).serve(listener, std::future::pending()).await
             })

@@ -1,6 +1,8 @@
 //! What was typed.
 
 mod audit;
+mod bench;
+mod check;
 mod explain;
 mod serve;
 mod validate;
@@ -8,6 +10,8 @@ mod validate;
 use clap::{Parser, Subcommand};
 
 pub(crate) use self::audit::AuditArgs;
+pub(crate) use self::bench::{BenchArgs, Spoken};
+pub(crate) use self::check::CheckArgs;
 pub(crate) use self::explain::ExplainArgs;
 pub(crate) use self::serve::ServeArgs;
 pub(crate) use self::validate::{Format, ValidateArgs};
@@ -30,6 +34,10 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Says whether a run that was recorded kept everything that is promised
     Audit(AuditArgs),
+    /// Asks a running server about one request, and ends with 1 if it is refused
+    Check(CheckArgs),
+    /// Asks a running server many times, and says how many a second and how long they took
+    Bench(BenchArgs),
     /// Prints the JSON schema of rule files, for editors
     Schema,
 }

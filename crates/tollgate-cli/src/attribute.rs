@@ -48,6 +48,16 @@ impl Attribute {
         let number = whole.or_else(real).filter(|number| number.as_text() == text);
         number.unwrap_or(Value::Text(text))
     }
+
+    /// The same in JSON.
+    pub(crate) fn json(&self) -> serde_json::Value {
+        match self.value() {
+            Value::Flag(flag) => flag.into(),
+            Value::Whole(number) => number.into(),
+            Value::Real(number) => number.into(),
+            _ => self.text.as_str().into(),
+        }
+    }
 }
 
 #[cfg(test)]

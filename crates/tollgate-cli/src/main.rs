@@ -5,7 +5,9 @@
 mod args;
 mod attribute;
 mod audit;
+mod bench;
 mod bytes;
+mod check;
 mod colour;
 mod counted;
 mod explain;
@@ -35,6 +37,8 @@ fn main() -> ExitCode {
         Command::Validate(args) => validate::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Audit(args) => audit::run(&args),
+        Command::Check(args) => check::run(&args),
+        Command::Bench(args) => bench::run(&args),
         Command::Schema => schema::run().map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|failure| {

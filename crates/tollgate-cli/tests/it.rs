@@ -11,14 +11,17 @@ mod it {
     mod audit;
     mod config;
     mod emptied;
+    mod envoy;
     mod eventually;
     mod explain;
     mod guide;
     mod http;
     mod program;
     mod reload;
+    mod resp_clients;
     mod serving;
     mod shared;
     mod snapshots;
+    mod traces;
     mod validate;
 }

@@ -2,6 +2,7 @@
 
 mod conditions;
 mod costs;
+mod headers;
 mod identities;
 mod limits;
 mod lists;
@@ -29,6 +30,7 @@ use crate::identity::Identity;
 use crate::index::Index;
 use crate::load::{Document, Files, LARGEST_TABLE, Loaded};
 use crate::node::{Entry, Node, Scalar, Value};
+use crate::policies::PolicyNames;
 use crate::report::Report;
 use crate::rule::Rule;
 use crate::ruleset::{ListedNetworks, RuleSet};
@@ -122,6 +124,7 @@ impl<'c> Compiler<'c> {
 
     fn compile(&mut self, documents: &[Document]) -> Compiled {
         let settings = self.settings(documents);
+        let headers = self.headers(documents);
         self.ignore_case = self
             .once(documents, "paths")
             .and_then(|paths| paths.get("ignore_case")?.flag())
@@ -152,7 +155,10 @@ impl<'c> Compiler<'c> {
                 );
             }
         }
-        let rules: Vec<Rule> = drafts.into_iter().map(|draft| draft.rule).collect();
+        let mut rules: Vec<Rule> = drafts.into_iter().map(|draft| draft.rule).collect();
+        for rule in &mut rules {
+            rule.policies = PolicyNames::of(rule);
+        }
         let identities = std::mem::take(&mut self.identities);
         let known = self.known_identities(&identities);
         Compiled {
@@ -172,6 +178,7 @@ impl<'c> Compiler<'c> {
                 digester: self.digester.clone(),
                 has_secret: self.has_secret,
                 ignore_case: self.ignore_case,
+                headers,
                 generation: crate::ruleset::next_generation(),
             },
             settings,

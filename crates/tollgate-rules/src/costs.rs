@@ -65,6 +65,18 @@ impl Costs {
         cost.clamp(1, self.max.unwrap_or(u64::MAX).max(1)).min(tollgate::Cost::MAX.units())
     }
 
+    /// Whether the rule itself says what a request costs, whatever is used by it: a price for its
+    /// endpoint, or for everything. What its sender says, or what is measured, may be an estimate.
+    pub(crate) fn sets_price(&self, facts: &mut Facts<'_>) -> bool {
+        match self.endpoint(facts) {
+            Endpoints::All(_) => true,
+            Endpoints::Some(_) | Endpoints::None => {
+                let estimate = self.measured(facts).or_else(|| self.of_unknown_size(facts));
+                estimate.is_none() && self.default.is_some()
+            }
+        }
+    }
+
     /// Whether nothing is said here: what nearly every rule has.
     fn is_callers(&self) -> bool {
         self.endpoints.is_empty()

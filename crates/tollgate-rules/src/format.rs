@@ -1,6 +1,7 @@
 //! What may stand in a rule file, and where: the tables that files are checked against and that the
 //! schema is made from.
 
+mod headers;
 mod identify;
 mod limits;
 mod matching;
@@ -36,6 +37,11 @@ pub(crate) static FILE: Kind = Kind::Object(&Shape {
         ),
         optional("paths", "How paths are read.", Kind::Object(&PATHS)),
         optional(
+            "headers",
+            "How callers are told how they stand.",
+            Kind::Object(&headers::HEADERS),
+        ),
+        optional(
             "identify",
             "Who is asking: each name is a way to tell callers apart.",
             Kind::Object(&identify::IDENTIFY),
@@ -64,11 +70,15 @@ pub(crate) static FILE: Kind = Kind::Object(&Shape {
 static LISTEN: Shape = Shape {
     name: "the listeners",
     about: "Where to listen.",
-    fields: &[optional(
-        "http",
-        "The address for HTTP, or `off`.",
-        Kind::Any(&[ADDRESS, Kind::Object(&LISTENER)]),
-    )],
+    fields: &[
+        optional(
+            "http",
+            "The address for HTTP, or `off`.",
+            Kind::Any(&[ADDRESS, Kind::Object(&LISTENER)]),
+        ),
+        optional("grpc", "The address for gRPC, or `off`.", ADDRESS),
+        optional("resp", "The address for the protocol of Redis, or `off`.", ADDRESS),
+    ],
     others: None,
 };
 
@@ -134,6 +144,11 @@ static RULE: Kind = Kind::Object(&Shape {
             Kind::Any(&[Kind::Whole, Kind::Object(&limits::COST)]),
         ),
         optional(
+            "debt",
+            "Whether what is settled beyond what is left is owed, up to as much again; no if left out.",
+            Kind::Flag,
+        ),
+        optional(
             "soft",
             "What is admitted beyond the limit, and how.",
             Kind::Object(&limits::SOFT),
@@ -172,6 +187,16 @@ static RULE: Kind = Kind::Object(&Shape {
             "carry_over",
             "Whether what was used carries over a change of tier; yes if left out.",
             Kind::Flag,
+        ),
+        optional(
+            "headers",
+            "Whether callers are told in headers how they stand with it; yes if left out.",
+            Kind::Flag,
+        ),
+        optional(
+            "message",
+            "What a caller is told that it refuses, instead of which limit it was.",
+            Kind::Text,
         ),
     ],
     others: None,

@@ -21,6 +21,8 @@ pub(crate) struct Matcher {
     pub(crate) paths: Vec<Pattern>,
     pub(crate) headers: Vec<(Box<str>, Condition)>,
     pub(crate) attributes: Vec<(Box<str>, Condition)>,
+    /// How many entries a descriptor has to have, where it is said what they are.
+    pub(crate) entries: Option<usize>,
     pub(crate) identities: Vec<(usize, Condition)>,
     pub(crate) tiers: Option<Vec<TierId>>,
     pub(crate) addresses: Option<(usize, Networks)>,
@@ -56,6 +58,7 @@ pub(crate) enum Why {
     Path,
     Header(usize),
     Attribute(usize),
+    Entries,
     Identity(usize),
     Tier,
     Address,
@@ -117,6 +120,12 @@ impl Matcher {
                 return Err(Why::Attribute(index));
             }
         }
+        // What is no descriptor has attributes beside those that are asked for.
+        if let (Some(wanted), Some(found)) = (self.entries, facts.request.entries)
+            && wanted != found
+        {
+            return Err(Why::Entries);
+        }
         for (index, (name, condition)) in self.headers.iter().enumerate() {
             if !header_admits(doubt, facts, name, condition) {
                 return Err(Why::Header(index));
@@ -168,6 +177,7 @@ impl Matcher {
             && hosts
             && paths
             && tiers
+            && (self.entries.is_none() || self.entries == other.entries)
             && self.headers.iter().all(|own| other.headers.contains(own))
             && self.attributes.iter().all(|own| other.attributes.contains(own))
             && self.identities.iter().all(|own| other.identities.contains(own))
@@ -185,6 +195,7 @@ impl Matcher {
             self.tiers.is_some(),
             self.addresses.is_some(),
             !self.times.is_empty(),
+            self.entries.is_some(),
         ];
         said.into_iter().filter(|said| *said).count()
             + self.headers.len()
@@ -250,6 +261,11 @@ impl Why {
             }
             Self::Header(index) => wants("header", matcher.headers.get(index)),
             Self::Attribute(index) => wants("attribute", matcher.attributes.get(index)),
+            Self::Entries => {
+                let found = facts.request.entries.unwrap_or_default();
+                let wanted = matcher.entries.unwrap_or_default();
+                format!("the descriptor has {found} entries, it wants just the {wanted} it names")
+            }
             Self::Identity(index) => {
                 let wanted = matcher.identities.get(index);
                 let named = wanted.and_then(|(identity, condition)| {

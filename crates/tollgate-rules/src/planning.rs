@@ -8,7 +8,7 @@ mod walking;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use tollgate::{Plan, Time};
+use tollgate::{Ask, Check, Plan, Quota, Time};
 
 pub(crate) use self::choosing::Chosen;
 pub(crate) use self::walking::{Keyed, key_of, listing};
@@ -42,7 +42,12 @@ pub struct Planned<'p> {
     owed_to: SmallVec<[u32; 8]>,
     cost: u64,
     tier: Option<&'p str>,
+    /// Whether a rule applies that limits nothing.
+    unlimited: bool,
 }
+
+/// In the place of a rule: a limit that came with a request.
+const NOBODY: u32 = u32::MAX;
 
 /// Whether there is anything to ask a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +75,8 @@ pub enum Purpose {
     /// To report that the request failed, with this status where there is one: only cooldowns are
     /// charged, and behind each charge stands a look at what it came to.
     Failure(Option<u16>),
+    /// To charge what a request turned out to cost, whatever is left: it has happened already.
+    Charge,
 }
 
 impl Desk {
@@ -80,6 +87,65 @@ impl Desk {
 }
 
 impl<'p> Planned<'p> {
+    /// What a limit asks for that came with a request; no rule is in it.
+    pub(crate) fn of(rules: &'p RuleSet, check: Check<'p>) -> Self {
+        let mut plan = Plan::new();
+        plan.require(check);
+        let cost = match check.asks() {
+            Ask::Take(take) => take.most(),
+            _ => 0,
+        };
+        let owed_to = SmallVec::new();
+        Self { rules, outcome: Outcome::Ask, plan, owed_to, cost, tier: None, unlimited: false }
+    }
+
+    /// What several requests owe together. Where one of them is refused at once, so are all.
+    pub(crate) fn together(
+        rules: &'p RuleSet,
+        parts: impl IntoIterator<Item = &'p Self> + Clone,
+    ) -> Self {
+        let mut whole = Self {
+            rules,
+            outcome: Outcome::Ask,
+            plan: Plan::new(),
+            owed_to: SmallVec::new(),
+            cost: 0,
+            tier: None,
+            unlimited: false,
+        };
+        for part in parts {
+            for (index, check) in part.plan.checks().iter().enumerate() {
+                whole.plan.require(*check);
+                whole.owed_to.push(part.owed_to.get(index).copied().unwrap_or(NOBODY));
+            }
+            whole.cost = whole.cost.max(part.cost);
+            whole.tier = whole.tier.or(part.tier);
+            if part.is_refused() && !whole.is_refused() {
+                whole.outcome = part.outcome;
+            }
+        }
+        whole
+    }
+
+    /// Whether it is refused without asking anybody.
+    pub(crate) fn is_refused(&self) -> bool {
+        matches!(self.outcome, Outcome::Blocked | Outcome::Unidentified { .. })
+    }
+
+    /// Whether a rule applies that limits nothing, or the caller is on the allow-list.
+    pub fn is_unlimited(&self) -> bool {
+        self.unlimited
+    }
+
+    /// The quota that the limit of a check was made of, where a rule says so.
+    pub fn quota(&self, check: usize) -> Option<Quota> {
+        let limit = self.plan.checks().get(check)?.limit();
+        let rule = self.rule(check)?;
+        let overrides = rule.overrides.iter().map(|(_, windows)| windows);
+        let mut limits = rule.limits.each().iter().chain(overrides).flat_map(Windows::limits);
+        limits.find(|(own, _)| std::ptr::eq(*own, limit)).and_then(|(_, quota)| quota)
+    }
+
     /// The checks to decide.
     pub fn plan(&self) -> &Plan<'p> {
         &self.plan
@@ -176,6 +242,7 @@ impl RuleSet {
             owed_to: SmallVec::new(),
             cost: 0,
             tier,
+            unlimited: outcome == Outcome::Free,
         };
         if outcome == Outcome::Ask {
             let desk: &'p Desk = planning.desk;

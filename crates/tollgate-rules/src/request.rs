@@ -31,6 +31,7 @@ pub struct Request<'r> {
     pub(crate) attributes: &'r dyn Attributes,
     pub(crate) body_size: Option<u64>,
     pub(crate) cost: Option<u64>,
+    pub(crate) entries: Option<usize>,
 }
 
 /// The header lines of a request.
@@ -92,6 +93,7 @@ impl<'r> Request<'r> {
             attributes: &Nothing,
             body_size: None,
             cost: None,
+            entries: None,
         }
     }
 
@@ -141,6 +143,12 @@ impl<'r> Request<'r> {
     #[must_use]
     pub const fn cost(self, units: u64) -> Self {
         Self { cost: Some(units), ..self }
+    }
+
+    /// That its attributes are those of a descriptor with so many entries.
+    #[must_use]
+    pub const fn entries(self, count: usize) -> Self {
+        Self { entries: Some(count), ..self }
     }
 }
 

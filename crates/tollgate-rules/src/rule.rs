@@ -8,6 +8,7 @@ use crate::edited::Edits;
 use crate::identity::IfMissing;
 use crate::limits::{Limits, Windows};
 use crate::matcher::Matcher;
+use crate::policies::PolicyNames;
 
 /// One rule of a file.
 #[derive(Debug)]
@@ -31,8 +32,14 @@ pub struct Rule {
     pub(crate) overrides: Vec<(During, Windows)>,
     /// What has become of it while callers used it.
     pub(crate) edits: Edits,
-    /// Slots that single callers have instead: they are given back by name.
-    pub(crate) slots_of_callers: Vec<Limit>,
+    /// Limits that single callers have instead: what is charged to them is settled by name.
+    pub(crate) limits_of_callers: Vec<Limit>,
+    /// What its limits are called towards callers.
+    pub(crate) policies: PolicyNames,
+    /// Whether callers are told how they stand with it.
+    pub(crate) told: bool,
+    /// What a refused caller is told, in the operator's own words.
+    pub(crate) message: Option<Box<str>>,
 }
 
 /// A cooldown, and what counts as a failure.
@@ -91,6 +98,16 @@ impl Rule {
     /// How often its count visits the shared store.
     pub const fn consistency(&self) -> Consistency {
         self.consistency
+    }
+
+    /// Whether callers are told how they stand with it.
+    pub const fn is_told(&self) -> bool {
+        self.told
+    }
+
+    /// What a refused caller is told, in the operator's own words.
+    pub fn message(&self) -> Option<&str> {
+        self.message.as_deref()
     }
 
     /// A check of one of its limits: with the count it asks for, and what it says about a store that

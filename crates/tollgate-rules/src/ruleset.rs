@@ -8,6 +8,7 @@ use crate::address::networks::Networks;
 use crate::digest::Digester;
 use crate::directory::{Directory, During, Listing, Standing};
 use crate::edited::{self, Before};
+use crate::headers::HeaderSettings;
 use crate::identity::Identity;
 use crate::index::Index;
 use crate::limits::Windows;
@@ -40,6 +41,7 @@ pub struct RuleSet {
     /// Whether the digester goes by a secret that was configured.
     pub(crate) has_secret: bool,
     pub(crate) ignore_case: bool,
+    pub(crate) headers: HeaderSettings,
     pub(crate) generation: u64,
 }
 
@@ -75,6 +77,11 @@ impl RuleSet {
         self.rules.iter().find(|rule| &*rule.name == name)
     }
 
+    /// How callers are told how they stand.
+    pub const fn headers(&self) -> &HeaderSettings {
+        &self.headers
+    }
+
     /// The names of all tiers.
     pub fn tiers(&self) -> impl Iterator<Item = &str> {
         self.tiers.iter().flat_map(|tiers| tiers.names.iter().map(|name| &**name))
@@ -94,7 +101,7 @@ impl RuleSet {
         let owed = windows.flat_map(Windows::owed).flat_map(|owing| {
             std::iter::once(&owing.limit).chain(owing.beyond.iter().map(|beyond| &beyond.limit))
         });
-        let slots = rule.slots_of_callers.iter();
+        let slots = rule.limits_of_callers.iter();
         let limit = cooldown.chain(owed).chain(slots).find(|limit| limit.name() == name)?;
         Some((limit, rule))
     }

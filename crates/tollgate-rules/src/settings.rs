@@ -17,6 +17,10 @@ pub struct Settings {
     pub redis: Option<RedisSettings>,
     /// Where to listen for HTTP.
     pub http: Option<Listen>,
+    /// Where to listen for gRPC.
+    pub grpc: Option<Listen>,
+    /// Where to listen for the protocol of Redis.
+    pub resp: Option<Listen>,
     /// Networks whose connections begin with a PROXY header, as they are written.
     pub proxy_protocol: Vec<String>,
 }

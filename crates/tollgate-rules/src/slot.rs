@@ -1,17 +1,11 @@
-//! Slots in flight as texts that callers keep and bring back.
-//!
-//! A text names the limits, keys and receipts of what is held, and carries a tag that only those
-//! with the secret can make: nobody releases what it was not given.
+//! Slots in flight: given out as texts, brought back, and renewed.
 
-use std::fmt::Write as _;
+use tollgate::{Ask, Cost, Plan, Span, Verdict};
+use tollgate_core::Figures;
 
-use tollgate::{Ask, Cost, Key, Plan, Receipt, Verdict};
-
-use crate::digest::Digester;
+use crate::charged::{self, Charged, Kind, Pen, Told, Writing};
 use crate::planning::Planned;
 use crate::ruleset::RuleSet;
-
-const TAG: usize = 16;
 
 /// A slot that was not given out by us, or not as it is now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,103 +21,90 @@ impl std::fmt::Display for NotASlot {
 
 impl std::error::Error for NotASlot {}
 
-/// What is held of one limit.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Held {
-    limit: Box<str>,
-    key: Box<[u8]>,
-    receipt: Receipt,
+/// What became of slots that were brought back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Released {
+    /// How many were given back …
+    pub released: usize,
+    /// … and how many had run out, been given back before, or belonged to rules that are gone.
+    pub gone: usize,
+}
+
+/// What became of slots that were to be kept for longer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Renewed {
+    /// How many are kept …
+    pub renewed: usize,
+    /// … and how many had run out, been given back, or belonged to rules that are gone.
+    pub gone: usize,
+    /// For how long they are kept, from now on: the shortest lease; `None` if none is.
+    pub lease: Option<Span>,
 }
 
 /// The text for everything that a verdict lets its caller hold; `None` if that is nothing.
-pub(crate) fn write(
-    planned: &Planned<'_>,
-    verdict: &Verdict,
-    digester: &Digester,
-) -> Option<String> {
-    let mut bytes = Vec::new();
-    for (check, decision) in planned.plan().checks().iter().zip(verdict.decisions()) {
-        let receipt =
-            decision.as_ref().filter(|_| check.limit().holds()).and_then(|made| made.receipt());
-        if let Some(receipt) = receipt.filter(|_| verdict.is_allowed()) {
-            Key::append(&mut bytes, check.limit().name().as_bytes());
-            Key::append(&mut bytes, check.key());
-            Key::append(&mut bytes, &receipt.to_bytes());
-        }
+pub(crate) fn write(planned: &Planned<'_>, verdict: &Verdict, pen: Pen<'_>) -> Option<String> {
+    let held = |index: usize| planned.plan().checks().get(index).filter(|it| it.limit().holds());
+    let decisions = verdict.decisions().iter().enumerate();
+    let mut held = decisions
+        .filter(|_| verdict.is_allowed())
+        .filter_map(|(index, made)| Some((held(index)?, made.as_ref()?.receipt()?)))
+        .peekable();
+    held.peek()?;
+    let mut text = Writing::new(Kind::Slot, planned.tier(), pen);
+    for (check, receipt) in held {
+        text.add(check, receipt, true);
     }
-    if bytes.is_empty() {
-        return None;
-    }
-    let tag = digester.mac(&bytes);
-    let mut text = String::with_capacity(2 * (TAG + bytes.len()));
-    for byte in tag.iter().chain(&bytes) {
-        let _ = write!(text, "{byte:02x}");
-    }
-    Some(text)
+    text.finish()
 }
 
 /// What a text says is held.
-pub(crate) fn read(text: &str, digester: &Digester) -> Result<Vec<Held>, NotASlot> {
-    let bytes = unhex(text).ok_or(NotASlot)?;
-    let (tag, bytes) = bytes.split_at_checked(TAG).ok_or(NotASlot)?;
-    if !digester.verify(bytes, tag) {
-        return Err(NotASlot);
-    }
-    let mut held = Vec::new();
-    let mut rest = bytes;
-    while !rest.is_empty() {
-        let parts = [part(&mut rest), part(&mut rest), part(&mut rest)];
-        let [Some(limit), Some(key), Some(receipt)] = parts else { return Err(NotASlot) };
-        let limit = std::str::from_utf8(limit).map_err(|_| NotASlot)?.into();
-        held.push(Held {
-            limit,
-            key: key.into(),
-            receipt: Receipt::from_bytes(receipt).ok_or(NotASlot)?,
-        });
-    }
-    Ok(held)
+pub(crate) fn read(text: &str, pen: Pen<'_>) -> Result<Told, NotASlot> {
+    charged::read(Kind::Slot, text, pen).ok_or(NotASlot)
 }
 
 /// The plan that gives it back. What belongs to a rule that is gone is gone with it.
-pub(crate) fn release<'p>(held: &'p [Held], rules: &'p RuleSet) -> Plan<'p> {
+pub(crate) fn release<'p>(held: &'p Told, rules: &'p RuleSet) -> Plan<'p> {
+    each(held, rules, |one| Ask::Settle { receipt: one.receipt, actual: Cost::ZERO })
+}
+
+/// The plan that keeps it for another lease.
+pub(crate) fn renew<'p>(held: &'p Told, rules: &'p RuleSet) -> Plan<'p> {
+    each(held, rules, |one| Ask::Renew(one.receipt))
+}
+
+impl Told {
+    /// What became of slots that were brought back.
+    pub(crate) fn released(&self, verdict: Option<&Verdict>) -> Released {
+        let released = done(verdict).count();
+        Released { released, gone: self.charges.len() - released }
+    }
+
+    /// What became of slots that were to be renewed by this plan.
+    pub(crate) fn renewed(&self, plan: &Plan<'_>, verdict: Option<&Verdict>) -> Renewed {
+        let renewed = done(verdict).count();
+        let lease = |index: usize| match plan.checks().get(index)?.limit().figures() {
+            Figures::Concurrency { lease, .. } => Some(lease),
+            _ => None,
+        };
+        let lease = done(verdict).filter_map(lease).min();
+        Renewed { renewed, gone: self.charges.len() - renewed, lease }
+    }
+}
+
+/// The checks of a plan that were answered with yes.
+fn done(verdict: Option<&Verdict>) -> impl Iterator<Item = usize> {
+    let decisions = verdict.map(Verdict::decisions).unwrap_or_default().iter().enumerate();
+    decisions.filter(|(_, made)| made.is_some_and(|made| made.is_allowed())).map(|(index, _)| index)
+}
+
+fn each<'p>(held: &'p Told, rules: &'p RuleSet, ask: impl Fn(&Charged) -> Ask) -> Plan<'p> {
     let mut plan = Plan::new();
-    for one in held {
-        let limit = rules.limit_and_rule(&one.limit).filter(|(limit, _)| limit.holds());
-        if let Some((limit, rule)) = limit {
-            let ask = Ask::Settle { receipt: one.receipt, actual: Cost::ZERO };
-            plan.require(rule.check(limit, &one.key).ask(ask));
+    for one in &held.charges {
+        if let Some((limit, rule)) = held.limit_of(one, rules).filter(|(it, _)| it.holds()) {
+            plan.require(rule.check(limit, &one.key).ask(ask(one)));
         }
     }
     // A slot that has run out must not keep the others from being given back.
     plan.independently();
     plan
-}
-
-/// A part that [`Key::append`] wrote.
-fn part<'b>(rest: &mut &'b [u8]) -> Option<&'b [u8]> {
-    let (mut length, mut shift) = (0_usize, 0_u32);
-    loop {
-        let (byte, behind) = rest.split_first()?;
-        *rest = behind;
-        length |= usize::from(byte & 0x7f).checked_shl(shift)?;
-        if byte & 0x80 == 0 {
-            break;
-        }
-        shift += 7;
-    }
-    let (part, behind) = rest.split_at_checked(length)?;
-    *rest = behind;
-    Some(part)
-}
-
-fn unhex(text: &str) -> Option<Vec<u8>> {
-    let digit =
-        |letter: &u8| char::from(*letter).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    let pairs = text.as_bytes().chunks(2);
-    pairs
-        .map(|pair| match pair {
-            [high, low] => Some(digit(high)? << 4 | digit(low)?),
-            _ => None,
-        })
-        .collect()
 }

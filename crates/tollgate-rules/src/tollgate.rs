@@ -1,17 +1,24 @@
 //! A limiter that goes by rules: the line that every request walks.
 
+mod together;
+
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Guard};
-use tollgate::{CheckError, Clock, Limiter, Memory, Plan, Store, Verdict};
+use tollgate::{CheckError, Clock, Cost, Limiter, Memory, Plan, Store, Time, Verdict};
 
+pub use self::together::{Part, Together};
+
+use crate::charged::{MARK, Pen};
 use crate::digest::Digester;
 use crate::directory::Directory;
+use crate::facts::Facts;
 use crate::planning::{Desk, Outcome, Planned, Purpose};
 use crate::request::Request;
+use crate::reservation::{self, NotAReservation, Settled, Settling};
 use crate::ruleset::RuleSet;
-use crate::slot::{self, NotASlot};
+use crate::slot::{self, NotASlot, Released, Renewed};
 
 /// A limiter that goes by rules, which can be replaced while it is asked.
 ///
@@ -33,8 +40,10 @@ pub struct Tollgate<S = Memory> {
     limiter: Limiter<S>,
     rules: ArcSwap<RuleSet>,
     directory: Directory,
-    /// Tags slots where no secret is configured: until this process ends.
+    /// Tags slots and reservations where no secret is configured: until this process ends.
     own: Digester,
+    /// Tells this process from others, in what it writes.
+    process: [u8; MARK],
 }
 
 /// What became of a request: the plan, and the verdict where a store was asked.
@@ -44,7 +53,16 @@ pub struct Answered<'a> {
     pub planned: &'a Planned<'a>,
     /// What the store said; `None` where there was nothing to ask.
     pub verdict: Option<&'a Verdict>,
-    digester: &'a Digester,
+    asking: &'a Asked<'a>,
+}
+
+/// What a request was, and with what texts about it are written.
+#[derive(Debug)]
+struct Asked<'a> {
+    request: &'a Request<'a>,
+    directory: &'a Directory,
+    now: Time,
+    pen: Pen<'a>,
 }
 
 impl Answered<'_> {
@@ -59,14 +77,22 @@ impl Answered<'_> {
 
     /// What the caller has to bring back when the request has ended, where it holds a slot.
     pub fn slot(&self) -> Option<String> {
-        slot::write(self.planned, self.verdict?, self.digester)
+        slot::write(self.planned, self.verdict?, self.asking.pen)
+    }
+
+    /// What the caller has to bring back when it knows what the request really cost, where anything
+    /// was charged.
+    pub fn reservation(&self) -> Option<String> {
+        let (verdict, Asked { request, directory, now, pen }) = (self.verdict?, self.asking);
+        let facts = Facts::of(self.planned.rules(), directory, **request, *now);
+        reservation::write(self.planned, verdict, facts, *pen)
     }
 }
 
 /// A request between its plan and its answer: all but the question to the store, which may wait.
 struct Asking<'a> {
     planned: Planned<'a>,
-    digester: &'a Digester,
+    asked: Asked<'a>,
 }
 
 impl<'a> Asking<'a> {
@@ -77,17 +103,8 @@ impl<'a> Asking<'a> {
     }
 
     fn answered<'s>(&'s self, verdict: Option<&'s Verdict>) -> Answered<'s> {
-        Answered { planned: &self.planned, verdict, digester: self.digester }
+        Answered { planned: &self.planned, verdict, asking: &self.asked }
     }
-}
-
-/// What became of slots that were brought back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Released {
-    /// How many were given back …
-    pub released: usize,
-    /// … and how many had run out, been given back before, or belonged to rules that are gone.
-    pub gone: usize,
 }
 
 impl<S: Store> Tollgate<S> {
@@ -98,6 +115,7 @@ impl<S: Store> Tollgate<S> {
             rules: ArcSwap::from_pointee(rules),
             directory: Directory::new(),
             own: Digester::new(Some(&random())),
+            process: RandomState::new().hash_one(0).to_le_bytes(),
         }
     }
 
@@ -168,16 +186,18 @@ impl<S: Store> Tollgate<S> {
         // A plan without checks is decided too: it is admitted, and nothing is asked.
         let plans: Vec<_> = planned.iter().map(|planned| planned.plan().clone()).collect();
         let verdicts = self.limiter.check_plans(&plans).await;
-        let digester = self.digester(&rules);
+        let pen = self.pen(&rules);
         planned
             .iter()
             .zip(&verdicts)
+            .zip(requests)
             .enumerate()
-            .map(|(index, (planned, verdict))| match verdict {
+            .map(|(index, ((planned, verdict), request))| match verdict {
                 Ok(verdict) => {
                     let asked = !planned.plan().checks().is_empty();
                     let verdict = Some(verdict).filter(|_| asked);
-                    respond(index, Ok(&Answered { planned, verdict, digester }))
+                    let asking = &Asked { request, directory: &self.directory, now, pen };
+                    respond(index, Ok(&Answered { planned, verdict, asking }))
                 }
                 Err(error) => respond(index, Err(error)),
             })
@@ -187,16 +207,69 @@ impl<S: Store> Tollgate<S> {
     /// Gives back the slots that a text of [`Answered::slot`] stands for.
     pub async fn release(&self, text: &str) -> Result<Result<Released, CheckError>, NotASlot> {
         let rules = self.rules.load();
-        let held = slot::read(text, self.digester(&rules))?;
-        let plan = slot::release(&held, &rules);
+        let held = slot::read(text, self.pen(&rules))?;
+        let verdict = self.ask_if_any(&slot::release(&held, &rules)).await;
+        Ok(verdict.map(|verdict| held.released(verdict.as_ref())))
+    }
+
+    /// Keeps the slots that a text of [`Answered::slot`] stands for, for another lease from now on.
+    pub async fn renew(&self, text: &str) -> Result<Result<Renewed, CheckError>, NotASlot> {
+        let rules = self.rules.load();
+        let held = slot::read(text, self.pen(&rules))?;
+        let plan = slot::renew(&held, &rules);
+        let verdict = self.ask_if_any(&plan).await;
+        Ok(verdict.map(|verdict| held.renewed(&plan, verdict.as_ref())))
+    }
+
+    /// Corrects everything that a text of [`Answered::reservation`] says was charged to what the
+    /// request really cost, in one step and once. 0 gives all of it back.
+    ///
+    /// ```
+    /// use tollgate::{Cost, Limiter};
+    /// use tollgate_rules::{Request, RuleSet, Tollgate};
+    ///
+    /// let rules = RuleSet::parse("rules: [{ name: tokens, key: [], limit: 1000/min }]")?;
+    /// let gate = Tollgate::new(Limiter::in_memory(), rules);
+    /// let estimate = Request::new().cost(500);
+    /// let reserved = gate.decide_now(&estimate, |answer| answer.reservation())?.unwrap();
+    ///
+    /// # let settled = pollster(gate.settle(&reserved, Cost::from(120)))??;
+    /// # /*
+    /// let settled = gate.settle(&reserved, Cost::from(120)).await??;
+    /// # */
+    /// assert_eq!(settled.limits[0].decision.unwrap().granted(), 120);
+    /// # let again = pollster(gate.settle(&reserved, Cost::from(120)))??;
+    /// # /*
+    /// let again = gate.settle(&reserved, Cost::from(120)).await??;
+    /// # */
+    /// assert!(!again.is_settled());
+    /// # fn pollster<F: Future>(future: F) -> F::Output {
+    /// #     let context = &mut std::task::Context::from_waker(std::task::Waker::noop());
+    /// #     match std::pin::pin!(future).poll(context) {
+    /// #         std::task::Poll::Ready(output) => output,
+    /// #         std::task::Poll::Pending => unreachable!(),
+    /// #     }
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn settle(
+        &self,
+        text: &str,
+        actual: Cost,
+    ) -> Result<Result<Settled, CheckError>, NotAReservation> {
+        let rules = self.rules.load();
+        let told = reservation::read(text, self.pen(&rules))?;
+        let settling = Settling::new(&told, &rules, actual);
+        let verdict = self.ask_if_any(&settling.plan).await;
+        Ok(verdict.map(|verdict| settling.settled(verdict.as_ref())))
+    }
+
+    /// Asks the store, unless there is nothing to ask.
+    async fn ask_if_any(&self, plan: &Plan<'_>) -> Result<Option<Verdict>, CheckError> {
         if plan.checks().is_empty() {
-            return Ok(Ok(Released { released: 0, gone: held.len() }));
+            return Ok(None);
         }
-        Ok(self.limiter.check_plan(&plan).await.map(|verdict| {
-            let given =
-                verdict.decisions().iter().flatten().filter(|made| made.is_allowed()).count();
-            Released { released: given, gone: held.len() - given }
-        }))
+        self.limiter.check_plan(plan).await.map(Some)
     }
 
     fn asking<'a>(
@@ -206,12 +279,14 @@ impl<S: Store> Tollgate<S> {
         request: &'a Request<'_>,
         desk: &'a mut Desk,
     ) -> Asking<'a> {
-        let planned = rules.plan_for(purpose, &self.directory, request, self.now(), desk);
-        Asking { planned, digester: self.digester(rules) }
+        let (directory, now, pen) = (&self.directory, self.now(), self.pen(rules));
+        let planned = rules.plan_for(purpose, directory, request, now, desk);
+        Asking { planned, asked: Asked { request, directory, now, pen } }
     }
 
-    fn digester<'a>(&'a self, rules: &'a RuleSet) -> &'a Digester {
-        if rules.has_secret { &rules.digester } else { &self.own }
+    fn pen<'a>(&'a self, rules: &'a RuleSet) -> Pen<'a> {
+        let digester = if rules.has_secret { &rules.digester } else { &self.own };
+        Pen { digester, process: self.process }
     }
 
     pub(crate) fn now(&self) -> tollgate::Time {

@@ -1,30 +1,143 @@
-//! gRPC: Envoy's rate limit service.
+//! gRPC: Envoy's rate limit service, with health checks and reflection beside it.
 
-use std::error::Error;
+mod body;
+mod connection;
+mod deadline;
+mod descriptor;
+mod framing;
+mod health;
+mod limits;
+mod overrides;
+mod proto;
+mod rate_limit;
+mod reflection;
+mod response;
+mod unit;
+mod wire;
+
+use std::future::Future;
 use std::sync::Arc;
 
+use hyper::body::{Bytes, Incoming};
+use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use hyper::{Method, Request, Response, StatusCode};
+use tokio::time::timeout;
+use tonic::Status;
+
+use self::body::Body;
+use self::reflection::Reflection;
 use crate::context::Context;
 use crate::measured::Measured;
-use crate::server::{Begun, Stopping};
+use crate::server::Stopping;
 
-/// The rate limit service, and whom it asks.
+const GRPC: HeaderValue = HeaderValue::from_static("application/grpc");
+const ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
+const ACCEPT_ENCODING: HeaderName = HeaderName::from_static("grpc-accept-encoding");
+const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
+
+/// The services, and whom they ask.
 #[derive(Debug)]
 pub(crate) struct Grpc<S> {
-    _context: Arc<Context<S>>,
+    context: Arc<Context<S>>,
+    reflection: Option<Reflection>,
 }
 
+type Answer = Response<Body>;
+
 impl<S: Measured> Grpc<S> {
-    pub(crate) fn new(context: Arc<Context<S>>) -> Self {
-        Self { _context: context }
+    /// The services, of which `reflection` tells who asks, if it is wanted.
+    pub(crate) fn new(context: Arc<Context<S>>, reflection: bool) -> Self {
+        Self { context, reflection: reflection.then(Reflection::new).flatten() }
     }
 
-    /// Answers the calls of one connection.
-    #[allow(clippy::unused_async, reason = "to come")]
-    pub(crate) async fn serve(
-        self: Arc<Self>,
-        _begun: Begun,
-        _stopping: Stopping,
-    ) -> Result<(), Box<dyn Error + Send + Sync>> {
-        Ok(())
+    /// Answers a call, whatever it is.
+    async fn answer(&self, request: Request<Incoming>, stopping: &Stopping) -> Answer {
+        if request.method() != Method::POST || !is_grpc(request.headers()) {
+            return not_grpc();
+        }
+        if is_compressed(request.headers()) {
+            return compressed();
+        }
+        let path = request.uri().path();
+        if let Some(reflection) = self.reflection.as_ref().filter(|known| known.serves(path)) {
+            return reflection.answer(request).await;
+        }
+        let patience = deadline::patience(request.headers());
+        let answered = match path {
+            "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit" => {
+                within(patience, rate_limit::answer(&self.context, request.into_body())).await
+            }
+            "/grpc.health.v1.Health/Check" => {
+                within(patience, health::check(request.into_body(), stopping)).await
+            }
+            "/grpc.health.v1.Health/Watch" => {
+                return match within(patience, health::watch(request.into_body(), stopping)).await {
+                    Ok(watch) => with(Body::Watching(Box::new(watch))),
+                    Err(status) => failed(&status),
+                };
+            }
+            path => {
+                let path: String = path.chars().take(100).collect();
+                Err(Status::unimplemented(format!("there is no method `{path}` here")))
+            }
+        };
+        match answered {
+            Ok(message) => with(Body::message(message)),
+            Err(status) => failed(&status),
+        }
     }
+}
+
+/// The answer, unless it takes longer than whoever asks waits for it.
+async fn within<T>(
+    patience: deadline::Patience,
+    answer: impl Future<Output = Result<T, Status>>,
+) -> Result<T, Status> {
+    timeout(patience.longest, answer).await.unwrap_or_else(|_| Err(patience.lost()))
+}
+
+fn with(body: Body) -> Answer {
+    let mut answer = Response::new(body);
+    answer.headers_mut().insert(CONTENT_TYPE, GRPC);
+    answer
+}
+
+/// A call that failed: its status is all there is.
+fn failed(status: &Status) -> Answer {
+    let mut answer = with(Body::Empty);
+    // A text that is no header is left out; the code is always one.
+    let _ = status.add_header(answer.headers_mut());
+    answer
+}
+
+fn is_grpc(headers: &HeaderMap) -> bool {
+    let kind = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
+    let behind = kind.and_then(|kind| kind.strip_prefix(b"application/grpc"));
+    behind.is_some_and(|rest| {
+        rest.is_empty()
+            || rest.starts_with(b";")
+            || rest == b"+proto"
+            || rest.starts_with(b"+proto;")
+    })
+}
+
+fn not_grpc() -> Answer {
+    let words = "this port speaks gRPC; use another for HTTP\n";
+    let mut answer = Response::new(Body::plain(Bytes::from_static(words.as_bytes())));
+    *answer.status_mut() = StatusCode::UNSUPPORTED_MEDIA_TYPE;
+    answer
+        .headers_mut()
+        .insert(CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8"));
+    answer
+}
+
+fn is_compressed(headers: &HeaderMap) -> bool {
+    headers.get(ENCODING).is_some_and(|encoding| encoding != IDENTITY)
+}
+
+fn compressed() -> Answer {
+    let words = "compressed messages are not read here; send them as they are";
+    let mut answer = failed(&Status::unimplemented(words));
+    answer.headers_mut().insert(ACCEPT_ENCODING, IDENTITY);
+    answer
 }

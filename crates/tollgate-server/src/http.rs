@@ -1,22 +1,29 @@
 //! HTTP: finds the endpoint, and is the one place where problems become responses.
 
+mod authorize;
 mod body;
 mod check;
 mod connection;
+mod content;
 mod headers;
 mod index;
+mod openapi;
 mod problem;
 mod query;
 mod reading;
 mod ready;
 mod release;
+mod renew;
 mod report;
 mod route;
+mod settle;
+mod slot;
 mod throttle;
 mod verdict;
 
 use std::any::Any;
 use std::future::{Future, poll_fn};
+use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
@@ -29,6 +36,7 @@ use hyper::{Request, Response};
 use tracing::error;
 
 pub(crate) use self::route::Route;
+pub(crate) use self::verdict::Decided;
 
 use self::problem::Problem;
 use crate::context::Context;
@@ -51,10 +59,10 @@ impl<S: Measured> Http<S> {
         Self { context }
     }
 
-    /// Answers a request, whatever it is.
-    pub(crate) async fn answer(&self, request: Request<Incoming>) -> Answer {
+    /// Answers a request of this peer, whatever it is.
+    pub(crate) async fn answer(&self, request: Request<Incoming>, peer: IpAddr) -> Answer {
         let route = Route::at(request.uri().path());
-        let answer = unless_it_panics(self.handle(route, request)).await;
+        let answer = unless_it_panics(self.handle(route, request, peer)).await;
         let answer = answer.unwrap_or_else(Problem::into_answer);
         self.context.metrics.answered(route, answer.status());
         answer
@@ -64,6 +72,7 @@ impl<S: Measured> Http<S> {
         &self,
         route: Option<Route>,
         request: Request<Incoming>,
+        peer: IpAddr,
     ) -> Result<Answer, Problem> {
         let Some(route) = route else { return Err(Problem::not_found(request.uri().path())) };
         if !route.takes(request.method()) {
@@ -84,12 +93,16 @@ impl<S: Measured> Http<S> {
                     Err(_) => Err(Problem::internal("cannot write the metrics as text")),
                 }
             }
-            Route::Throttle => throttle::answer(gate.limiter(), metrics, request).await,
-            Route::ThrottleBatch => throttle::batch::answer(gate.limiter(), metrics, request).await,
+            Route::Throttle => throttle::answer(gate, metrics, request).await,
+            Route::ThrottleBatch => throttle::batch::answer(gate, metrics, request).await,
             Route::Check => check::answer(gate, metrics, request).await,
             Route::CheckBatch => check::batch::answer(gate, metrics, request).await,
+            Route::Settle => settle::answer(gate, request).await,
             Route::Release => release::answer(gate, request).await,
+            Route::Renew => renew::answer(gate, request).await,
             Route::Report => report::answer(gate, request).await,
+            Route::Authorize => authorize::answer(gate, metrics, peer, request).await,
+            Route::OpenApi => Ok(plain("application/json", openapi::TEXT)),
         }
     }
 }

@@ -47,6 +47,8 @@ mod reloads;
 mod resp;
 mod server;
 mod snapshots;
+mod throttled;
+mod told;
 
 pub use measured::{Measured, Shared, Size};
 pub use protocol::Protocol;

@@ -1,6 +1,7 @@
 //! What the server asks of a store beyond deciding: how large it is, and how it is doing.
 
 use tollgate::{Clock, Memory, Store};
+use tollgate_audit::Traced;
 use tollgate_redis::{Counts, Health, Redis};
 
 /// A store that can say how large it is, and how it is doing.
@@ -54,5 +55,16 @@ impl Measured for Redis {
 
     fn shared(&self) -> Option<Shared> {
         Some(Shared { health: self.health(), counts: self.counts() })
+    }
+}
+
+/// A trace takes nothing away from the store, and adds nothing to it.
+impl<S: Measured> Measured for Traced<S> {
+    fn size(&self) -> Size {
+        self.store().size()
+    }
+
+    fn shared(&self) -> Option<Shared> {
+        self.store().shared()
     }
 }

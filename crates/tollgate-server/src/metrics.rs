@@ -4,6 +4,7 @@
 //! fixed too. Every series is looked up once, at the start or with the rules; counting is one atomic
 //! addition.
 
+mod resp;
 mod rules;
 mod shared;
 mod size;
@@ -22,6 +23,7 @@ use prometheus_client::registry::Registry;
 use tollgate::Verdict;
 use tollgate_rules::{Algorithm, Answered, RuleSet};
 
+use self::resp::RespMetrics;
 use self::rules::{Labels, RuleMetrics};
 use self::shared::SharedMetrics;
 use self::size::SizeMetrics;
@@ -46,6 +48,7 @@ pub(crate) struct Metrics {
     /// By algorithm and outcome.
     throttled: [[Counter; OUTCOMES.len()]; Algorithm::ALL.len()],
     rules: RuleMetrics,
+    resp: RespMetrics,
     /// By path and class of status; the last path is "other".
     requests: [[Counter; CLASSES.len()]; PATHS],
     /// By protocol.
@@ -72,8 +75,8 @@ impl Metrics {
             CLASSES.map(|class| requests.get_or_create_owned(&[("path", path), ("status", class)]))
         });
         let open = Family::<[(&str, &str); 1], Gauge>::default();
-        let connections =
-            Protocol::ALL.map(|protocol| open.get_or_create_owned(&[("protocol", protocol.as_str())]));
+        let connections = Protocol::ALL
+            .map(|protocol| open.get_or_create_owned(&[("protocol", protocol.as_str())]));
         let size = SizeMetrics::default();
 
         let mut registry = Registry::with_prefix("tollgate");
@@ -86,9 +89,10 @@ impl Metrics {
         let rules = RuleMetrics::new(decisions, &mut registry);
         registry.register("http_requests", "HTTP requests answered", requests);
         registry.register("connections", "Connections open now", open);
+        let resp = RespMetrics::new(&mut registry);
         size.register(&mut registry);
         let shared = None;
-        Self { registry, throttled, rules, requests: by_path, connections, size, shared }
+        Self { registry, throttled, rules, resp, requests: by_path, connections, size, shared }
     }
 
     /// Shows what is told of snapshots, too.
@@ -119,6 +123,19 @@ impl Metrics {
             false => 2,
         };
         self.throttled[algorithm as usize][outcome].inc();
+    }
+
+    /// Counts decisions that were made together, for quotas that came with their requests; none of
+    /// the requests is held back.
+    pub(crate) fn throttled_many(&self, algorithm: Algorithm, allowed: u64, refused: u64) {
+        let [by_allowed, _, by_refused] = &self.throttled[algorithm as usize];
+        by_allowed.inc_by(allowed);
+        by_refused.inc_by(refused);
+    }
+
+    /// What was asked in the protocol of Redis.
+    pub(crate) fn resp(&self) -> &RespMetrics {
+        &self.resp
     }
 
     /// Counts an answered request; `None` stands for every path that does not exist.

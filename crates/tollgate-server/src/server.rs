@@ -60,6 +60,7 @@ pub struct Server<S> {
     /// How many more connections there may be.
     room: Arc<Semaphore>,
     resp_password: Option<Arc<str>>,
+    grpc_reflection: bool,
     proxies: Option<Arc<TrustedNetworks>>,
     shutdown_timeout: Duration,
 }
@@ -89,6 +90,7 @@ impl<S: Measured> Server<S> {
             context: Arc::new(Context::new(gate)),
             room: Arc::new(Semaphore::new(Self::MAX_CONNECTIONS)),
             resp_password: None,
+            grpc_reflection: false,
             proxies: None,
             shutdown_timeout: Self::SHUTDOWN_TIMEOUT,
         }
@@ -105,6 +107,12 @@ impl<S: Measured> Server<S> {
     #[must_use]
     pub fn resp_password(self, password: &str) -> Self {
         Self { resp_password: Some(password.into()), ..self }
+    }
+
+    /// The same server, which tells those who speak gRPC what there is to call, if it is to.
+    #[must_use]
+    pub fn grpc_reflection(self, grpc_reflection: bool) -> Self {
+        Self { grpc_reflection, ..self }
     }
 
     /// The same server with another limit to how long a shutdown may take.

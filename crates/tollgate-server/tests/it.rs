@@ -7,15 +7,23 @@
 )]
 
 mod it {
+    mod authorize;
     mod bad_bodies;
     mod bad_checks;
     mod batch;
     mod check;
     mod client;
     mod connections;
+    mod contract;
     mod counters;
     mod fading;
     mod gate;
+    mod grpc;
+    mod grpc_calls;
+    mod grpc_descriptors;
+    mod grpc_health;
+    mod grpc_refusals;
+    mod messages;
     mod metrics;
     mod outage;
     mod pages;
@@ -23,10 +31,17 @@ mod it {
     mod random_bodies;
     mod reloading;
     mod reports;
+    mod reservations;
+    mod resp_checks;
+    mod resp_client;
+    mod resp_connections;
+    mod resp_session;
+    mod resp_throttle;
     mod rule_metrics;
     mod same_answers;
     mod shutdown;
     mod slots;
     mod throttle;
+    mod told;
     mod undecided;
 }

@@ -102,6 +102,26 @@ impl<S: Store> Limiter<S> {
         Ok(answers)
     }
 
+    /// Asks checks that have nothing to do with each other, up to the first that has to wait.
+    pub(crate) fn ask_many_at_once(
+        &self,
+        checks: &[Check<'_>],
+        decisions: &mut Vec<Decision>,
+    ) -> usize {
+        let valid = checks.iter().take_while(|check| validate(check).is_ok()).count();
+        let mut done = 0;
+        for checks in checks[..valid].chunks(ASKED_TOGETHER) {
+            let sets: SmallVec<[Set<'_>; ASKED_TOGETHER]> =
+                checks.iter().map(|check| Set::one(check, fresh_id())).collect();
+            let made = self.store().apply_each_at_once(&sets, decisions);
+            done += made;
+            if made < checks.len() {
+                break;
+            }
+        }
+        done
+    }
+
     /// Asks those of them that could not be answered at once.
     async fn ask_each(
         &self,

@@ -40,6 +40,7 @@
 //! |---|---|
 //! | ask one limit | [`Limiter::check`] |
 //! | ask all that a request owes, all or nothing | [`Plan`], [`Limiter::check_plan`] |
+//! | ask what several requests owe together, all or nothing | [`Limiter::check_together`] |
 //! | ask about many callers at once | [`Limiter::check_many`], [`Limiter::check_plans`] |
 //! | wait for the turn, with a deadline | [`Limiter::wait`] |
 //! | bound what is in flight | [`Limiter::hold`], [`InFlight`] |

@@ -128,6 +128,31 @@ impl<S: Store> Limiter<S> {
         Deciding::new(move || self.ask_many(checks))
     }
 
+    /// The same, as far as the store has the answers without waiting: decisions are added to
+    /// `decisions`, and how many of the first checks were decided comes back. The others have not
+    /// been asked.
+    ///
+    /// For whoever answers many callers and has a place for the decisions already.
+    ///
+    /// ```
+    /// use tollgate::{Check, Limit, Limiter};
+    ///
+    /// let limiter = Limiter::in_memory();
+    /// let limits = ["10/s", "20/s"].map(|quota| Limit::token_bucket("api", quota.parse().unwrap()));
+    /// let [slow, fast] = limits.map(Result::unwrap);
+    /// let mut decisions = Vec::new();
+    /// let checks = [Check::new(&slow, "ann"), Check::new(&fast, "bob")];
+    /// assert_eq!(limiter.check_many_at_once(&checks, &mut decisions), 2);
+    /// assert_eq!(decisions.iter().map(|made| made.remaining()).collect::<Vec<_>>(), [9, 19]);
+    /// ```
+    pub fn check_many_at_once(
+        &self,
+        checks: &[Check<'_>],
+        decisions: &mut Vec<Decision>,
+    ) -> usize {
+        self.ask_many_at_once(checks, decisions)
+    }
+
     /// Asks what many requests owe that have arrived together; each plan is decided by itself, as
     /// [`check_plan`](Limiter::check_plan) would, in their order. What their first checks need from
     /// memory is fetched all at once.
@@ -150,6 +175,38 @@ impl<S: Store> Limiter<S> {
         plans: &'a [Plan<'_>],
     ) -> Deciding<S, impl Question<Answer = Vec<Result<Verdict, CheckError>>> + 'a> {
         Deciding::new(move || self.ask_plans(plans))
+    }
+
+    /// Asks what several requests owe that stand or fall together, in one step: all of it is charged,
+    /// or nothing is. There is a verdict for each plan, in their order.
+    ///
+    /// ```
+    /// use tollgate::{Check, Limit, Limiter, Plan};
+    ///
+    /// let limiter = Limiter::in_memory();
+    /// let per_user = Limit::token_bucket("per-user", "100/min".parse()?)?;
+    /// let per_address = Limit::token_bucket("per-address", "1/min".parse()?)?;
+    /// let mut plans = [Plan::new(), Plan::new()];
+    /// plans[0].require(Check::new(&per_user, "user:42"));
+    /// plans[1].require(Check::new(&per_address, "203.0.113.9"));
+    ///
+    /// assert!(limiter.check_together(&plans).now()?.iter().all(|verdict| verdict.is_allowed()));
+    /// let verdicts = limiter.check_together(&plans).now()?;
+    /// assert!(verdicts[0].is_allowed() && !verdicts[1].is_allowed());
+    /// assert_eq!(limiter.peek(&per_user, "user:42").now()?.remaining(), 99);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn check_together<'a>(
+        &'a self,
+        plans: &'a [Plan<'_>],
+    ) -> Deciding<S, impl Question<Answer = Result<Vec<Verdict>, CheckError>> + 'a> {
+        Deciding::new(move || async move {
+            let mut whole = Plan::new();
+            for check in plans.iter().flat_map(Plan::checks) {
+                whole.require(*check);
+            }
+            Ok(self.ask_all(&whole).await?.split(plans))
+        })
     }
 
     /// How a key stands with a limit; takes nothing.

@@ -1,5 +1,7 @@
 //! A request's answer: all decisions folded, the strictest first.
 
+mod together;
+
 use std::cmp::{Ordering, Reverse};
 
 use smallvec::SmallVec;

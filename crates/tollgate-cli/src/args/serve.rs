@@ -20,6 +20,43 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "ADDRESS", env = "TOLLGATE_HTTP", value_parser = listen)]
     pub(crate) http: Option<Listen>,
 
+    /// Where to listen for gRPC, Envoy's rate limit service: an address with a port, or `off`; what
+    /// the rule file says, or 127.0.0.1:7071, if left out
+    #[arg(long, value_name = "ADDRESS", env = "TOLLGATE_GRPC", value_parser = listen)]
+    pub(crate) grpc: Option<Listen>,
+
+    /// Tell clients of gRPC, by reflection, which calls and messages there are
+    #[arg(long, env = "TOLLGATE_GRPC_REFLECTION")]
+    pub(crate) grpc_reflection: bool,
+
+    /// Where to listen for the protocol of Redis: an address with a port, or `off`; what the rule
+    /// file says, or 127.0.0.1:7072, if left out
+    #[arg(long, value_name = "ADDRESS", env = "TOLLGATE_RESP", value_parser = listen)]
+    pub(crate) resp: Option<Listen>,
+
+    /// A file with the password that clients of the protocol of Redis have to give
+    #[arg(long, value_name = "FILE", env = "TOLLGATE_RESP_PASSWORD_FILE")]
+    pub(crate) resp_password_file: Option<PathBuf>,
+
+    /// How many threads serve; as many as there are cores if left out
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        env = "TOLLGATE_THREADS",
+        value_parser = value_parser!(u16).range(1..=1_024)
+    )]
+    pub(crate) threads: Option<u16>,
+
+    /// How many connections may be open; whoever is one too many is told so
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 20_000,
+        env = "TOLLGATE_MAX_CONNECTIONS",
+        value_parser = value_parser!(u32).range(1..=10_000_000)
+    )]
+    pub(crate) max_connections: u32,
+
     /// What to log: a level, or target=level, or several of these with commas between
     #[arg(long, value_name = "FILTER", env = "TOLLGATE_LOG", default_value = "info")]
     pub(crate) log: Filter,
@@ -56,6 +93,14 @@ pub(crate) struct ServeArgs {
     /// out
     #[arg(long, value_name = "TIME", env = "TOLLGATE_SNAPSHOT_EVERY")]
     pub(crate) snapshot_every: Option<Every>,
+
+    /// A file to write every decision to, for `tollgate audit`; what was there is replaced
+    #[arg(long, value_name = "FILE", env = "TOLLGATE_TRACE")]
+    pub(crate) trace: Option<PathBuf>,
+
+    /// What this node is called in its trace; its host and port if left out
+    #[arg(long, value_name = "NAME", env = "TOLLGATE_NODE", requires = "trace")]
+    pub(crate) node: Option<String>,
 }
 
 /// Where to listen, or not to.

@@ -118,8 +118,9 @@ impl<S: Store> Follower<S> {
     /// What is other than what the program was started with.
     fn changed(&self, settings: &Settings, secret: [u8; 32]) -> impl Iterator<Item = &'static str> {
         let before = &self.started_with;
-        let listen =
-            settings.http != before.http || settings.proxy_protocol != before.proxy_protocol;
+        let listeners = |settings: &Settings| (settings.http, settings.grpc, settings.resp);
+        let listen = listeners(settings) != listeners(before)
+            || settings.proxy_protocol != before.proxy_protocol;
         let store = settings.memory != before.memory || settings.redis != before.redis;
         // Only a shared store goes by it for longer than the rules do.
         let secret = before.redis.is_some() && secret != self.secret;

@@ -11,16 +11,26 @@ pub(super) fn tollgate(arguments: &[&str]) -> Command {
     command.args(arguments).env_remove("NO_COLOR");
     for setting in [
         "CONFIG",
+        "GRPC_REFLECTION",
         "HTTP",
         "LOG",
+        "MAX_CONNECTIONS",
         "MEMORY_MAX",
+        "NODE",
+        "RESP_PASSWORD_FILE",
         "SNAPSHOT",
         "SNAPSHOT_EVERY",
         "STORE",
         "STORE_PASSWORD",
         "STORE_PASSWORD_FILE",
+        "THREADS",
+        "TRACE",
     ] {
         command.env_remove(format!("TOLLGATE_{setting}"));
+    }
+    // Several run at a time: none of them on the usual ports.
+    for protocol in ["GRPC", "RESP"] {
+        command.env(format!("TOLLGATE_{protocol}"), "127.0.0.1:0");
     }
     command
 }
@@ -56,9 +66,13 @@ impl Serving {
                 panic!("ended after: {greeting}\n{log}");
             }
         }
-        let (_, address) = greeting.split_once("listening on http://").unwrap();
-        let address = address.split_once(' ').unwrap().0.to_owned();
+        let address = listens(&greeting, "http");
         Self { child, stdout, greeting, address }
+    }
+
+    /// Where it listens for the protocol with this scheme: `http`, `grpc` or `redis`.
+    pub(super) fn listens(&self, scheme: &str) -> String {
+        listens(&self.greeting, scheme)
     }
 
     /// The address and the body of a line to try.
@@ -125,4 +139,9 @@ impl Drop for Folder {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.0);
     }
+}
+
+fn listens(greeting: &str, scheme: &str) -> String {
+    let (_, address) = greeting.split_once(&format!("{scheme}://")).unwrap_or_default();
+    address.split([' ', ',']).next().unwrap_or_default().to_owned()
 }

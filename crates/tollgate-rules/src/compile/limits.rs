@@ -17,6 +17,8 @@ pub(super) struct Style {
     slices: Option<(u32, Span)>,
     strict: Option<(bool, Span)>,
     zone: Option<(Box<str>, Span)>,
+    /// Whether settlements may go into debt.
+    debt: bool,
     /// Where a rule asks for what a tier says: what is wrong may be either's fault.
     asked: Option<Span>,
 }
@@ -146,6 +148,7 @@ impl Compiler<'_> {
             slices: slices.or(default.slices),
             strict: strict.or(default.strict),
             zone: zone.or_else(|| default.zone.clone()),
+            debt: node.get("debt").and_then(Node::flag).unwrap_or(default.debt),
             asked: default.asked,
         }
     }
@@ -372,7 +375,7 @@ impl Compiler<'_> {
         };
         match style.algorithm.limit(name, quota, slices) {
             Ok(limit) => {
-                let limit = limit.without_debt();
+                let limit = if style.debt { limit } else { limit.without_debt() };
                 let zone = style.zone.as_ref().map(|(zone, _)| &**zone);
                 Some(match self.calendar(zone).filter(|_| fixed) {
                     Some(calendar) => limit.in_calendar(calendar),

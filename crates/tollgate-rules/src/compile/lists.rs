@@ -218,9 +218,8 @@ impl Compiler<'_> {
         match callers {
             None => draft.rule.overrides.push((during, windows)),
             Some(callers) => {
-                let slots =
-                    windows.owed().iter().map(|owing| &owing.limit).filter(|limit| limit.holds());
-                draft.rule.slots_of_callers.extend(slots.cloned());
+                let limits = windows.limits().map(|(limit, _)| limit);
+                draft.rule.limits_of_callers.extend(limits.cloned());
                 let windows = Arc::new(windows);
                 for (identity, subject) in callers {
                     let one = Override {

@@ -32,7 +32,15 @@ impl Compiler<'_> {
                         value.items().iter().filter_map(|item| self.pattern(item)).collect();
                 }
                 "header" => matcher.headers = self.header_conditions(value),
-                "attribute" => matcher.attributes = self.attribute_conditions(value),
+                "attribute" => matcher.attributes.extend(self.attribute_conditions(value)),
+                "domain" => {
+                    let condition = self.condition_of("domain", value);
+                    matcher.attributes.extend(condition.map(|is| ("domain".into(), is)));
+                }
+                "descriptor" => {
+                    matcher.attributes.extend(self.attribute_conditions(value));
+                    matcher.entries = Some(value.entries().len());
+                }
                 "identity" => matcher.identities = self.identity_conditions(value),
                 "tier" => {
                     let tiers: Vec<_> =

@@ -13,6 +13,7 @@ use crate::limits::{Limits, Owing, Windows};
 use crate::load::Document;
 use crate::matcher::Matcher;
 use crate::node::{Entry, Node, Scalar};
+use crate::policies::PolicyNames;
 use crate::rule::{Consistency, Cooling, Mode, Rule};
 use crate::source::Span;
 use crate::spelling;
@@ -104,7 +105,7 @@ impl Compiler<'_> {
             self.error(node, "no-limit", "this rule limits nothing")
                 .help("give it a `limit`, or a `cooldown`");
         }
-        for field in ["soft", "cost", "algorithm", "slices", "strict", "timezone"] {
+        for field in ["soft", "cost", "debt", "algorithm", "slices", "strict", "timezone"] {
             if let Some(entry) =
                 node.entry(field).filter(|_| limit.is_none() && node.get("cooldown").is_some())
             {
@@ -154,7 +155,11 @@ impl Compiler<'_> {
             carries_over,
             overrides: Vec::new(),
             edits: Edits::default(),
-            slots_of_callers: Vec::new(),
+            limits_of_callers: Vec::new(),
+            // They are given when all limits are known.
+            policies: PolicyNames::default(),
+            told: node.get("headers").and_then(Node::flag).unwrap_or(true),
+            message: node.get("message").and_then(|node| self.message(node)).map(Into::into),
         };
         let span_of = |field: &str| node.get(field).map_or(node.span, |node| node.span);
         let span = node.get("name").map_or(node.span, |name| name.span);

@@ -10,7 +10,10 @@ impl Compiler<'_> {
     pub(super) fn settings(&mut self, documents: &[Document]) -> Settings {
         let mut settings = Settings::default();
         self.store(documents, &mut settings);
-        if let Some(http) = self.once(documents, "listen").and_then(|listen| listen.get("http")) {
+        let Some(listen) = self.once(documents, "listen") else { return settings };
+        settings.grpc = listen.get("grpc").and_then(|address| self.listen(address));
+        settings.resp = listen.get("resp").and_then(|address| self.listen(address));
+        if let Some(http) = listen.get("http") {
             let address = http.get("address").unwrap_or(http);
             settings.http = self.listen(address);
             let proxies = http.get("proxy_protocol").map(Node::items).unwrap_or_default();

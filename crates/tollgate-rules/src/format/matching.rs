@@ -25,6 +25,16 @@ pub(super) static MATCH: Shape = Shape {
             Kind::Map { what: "an attribute", of: &CONDITION },
         ),
         optional(
+            "domain",
+            "The domain that a descriptor comes from; the attribute `domain`.",
+            Kind::OneOrMany(&Kind::Text),
+        ),
+        optional(
+            "descriptor",
+            "The entries of a descriptor, and what each has to be: these, and no others.",
+            Kind::Map { what: "an entry", of: &CONDITION },
+        ),
+        optional(
             "identity",
             "Identities, and what each has to be.",
             Kind::Map { what: "an identity", of: &CONDITION },

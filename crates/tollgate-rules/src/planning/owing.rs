@@ -4,6 +4,7 @@ use tollgate::{Ask, Check, Cost};
 
 use super::walking::{Applied, Lent, Rescale};
 use super::{Desk, Planned, Purpose};
+use crate::limits::Windows;
 use crate::rule::{Mode, Rule};
 
 impl<'p> Planned<'p> {
@@ -23,9 +24,10 @@ impl<'p> Planned<'p> {
         let key = desk.keys.get(one.key.clone());
         let cost = Cost::new(one.cost).unwrap_or(Cost::MAX);
         self.cost = self.cost.max(cost.units());
-        if let Some(cooldown) = &rule.cooldown {
+        // What has happened already is not asked whether it may.
+        if let Some(cooldown) = rule.cooldown.as_ref().filter(|_| purpose != Purpose::Charge) {
             let ask = match purpose {
-                Purpose::Take => Ask::peek(),
+                Purpose::Take | Purpose::Charge => Ask::peek(),
                 Purpose::Failure(_) => Ask::Charge(cost),
             };
             let check = rule.check(&cooldown.limit, key);
@@ -35,7 +37,7 @@ impl<'p> Planned<'p> {
                 self.push(rule, index, check.ask(Ask::peek()).observed());
             }
         }
-        if purpose != Purpose::Take {
+        if matches!(purpose, Purpose::Failure(_)) {
             return;
         }
         for change in rescales.iter().filter(|change| change.rule == index) {
@@ -50,9 +52,17 @@ impl<'p> Planned<'p> {
                 None => return,
             },
         };
+        self.unlimited |= *windows == Windows::Unlimited;
         for owing in windows.owed() {
             let cost = Cost::new(owing.units(cost.units())).unwrap_or(Cost::MAX);
             let check = rule.check(&owing.limit, key);
+            if purpose == Purpose::Charge {
+                // Nothing is in flight any more.
+                if !owing.limit.holds() {
+                    self.push(rule, index, check.ask(Ask::Charge(cost)));
+                }
+                continue;
+            }
             // What nearly every request costs is what a check asks for by itself.
             let check = if cost == Cost::ONE { check } else { check.cost(cost) };
             self.push(rule, index, check);

@@ -89,7 +89,9 @@ impl<'p> Planning<'p, '_> {
             }
         };
         let (cost, windows) = match self.purpose {
-            Purpose::Take => (rule.costs.of(facts), self.windows(index, &key, rule, facts)),
+            Purpose::Take | Purpose::Charge => {
+                (rule.costs.of(facts), self.windows(index, &key, rule, facts))
+            }
             Purpose::Failure(_) => (facts.request.cost.unwrap_or(1), Lent::Nobody),
         };
         self.applied.push(Applied { rule: index, key, cost, windows });

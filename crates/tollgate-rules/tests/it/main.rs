@@ -4,6 +4,7 @@
 
 mod callers;
 mod costs;
+mod descriptors;
 mod diagnostics;
 mod files;
 mod gate;
@@ -16,8 +17,10 @@ mod planning;
 mod policies;
 mod random;
 mod reload;
+mod reservations;
 mod scopes;
 mod second_bursts;
 mod shadow;
 mod stores;
 mod tiers;
+mod told;

@@ -6,7 +6,7 @@ mod request;
 
 use hyper::Request;
 use hyper::body::Incoming;
-use tollgate::Store;
+use tollgate::{Clock, Store};
 use tollgate_rules::{Answered, Tollgate};
 use tracing::debug;
 
@@ -28,13 +28,16 @@ pub(super) async fn answer<S: Store>(
     let body = body::read(request, body::LONGEST).await?;
     let (deny_status, check) = reading::both(deny_status, CheckBody::read(&body))?;
     let request = check.request();
-    let answered =
-        gate.decide(&request, |answered| decided(metrics, answered).into_answer(deny_status));
+    let answered = gate.decide(&request, |answered| {
+        let now = gate.limiter().store().clock().now();
+        let reservation = check.reserves().then(|| answered.reservation()).flatten();
+        decided(metrics, answered).reserved(reservation).into_answer(deny_status, now)
+    });
     answered.await.map_err(Problem::undecided)
 }
 
 /// Counts what became of a request, and what is said about it.
-fn decided<'a>(metrics: &Metrics, answered: &'a Answered<'a>) -> Decided<'a> {
+pub(super) fn decided<'a>(metrics: &Metrics, answered: &'a Answered<'a>) -> Decided<'a> {
     metrics.answered_by_rules(answered);
     let decided = Decided::answered(answered);
     if let Some(reason) = decided.reason() {

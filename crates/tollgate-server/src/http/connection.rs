@@ -40,9 +40,10 @@ impl<S: Measured> Http<S> {
             .max_buf_size(MAX_BUFFER)
             // Who has sent everything and closed its side still gets its answer.
             .half_close(true);
+        let peer = begun.peer().ip();
         let service = service_fn(move |request| {
             let http = Arc::clone(&self);
-            async move { Ok::<_, Infallible>(http.answer(request).await) }
+            async move { Ok::<_, Infallible>(http.answer(request, peer).await) }
         });
         let mut stream = TimeoutStream::new(begun);
         stream.set_write_timeout(Some(WRITE_TIMEOUT));

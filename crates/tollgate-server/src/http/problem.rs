@@ -1,12 +1,12 @@
 //! What can be wrong with a request, as RFC 9457 writes it.
 
 use std::borrow::Cow;
-use std::fmt::Display;
 
 use http_body_util::Full;
 use hyper::header::{self, HeaderValue};
 use hyper::{Method, Response, StatusCode};
 use serde::Serialize;
+use tollgate::{CheckError, Limiter};
 
 use super::Answer;
 use super::route::Route;
@@ -71,6 +71,11 @@ impl Problem {
         Self { closes: true, ..Self::new(StatusCode::PAYLOAD_TOO_LARGE, detail) }
     }
 
+    /// A body that is something else than JSON.
+    pub(super) fn unreadable_body(detail: String) -> Self {
+        Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, detail)
+    }
+
     pub(super) fn not_found(path: &str) -> Self {
         let path: String = path.chars().take(100).collect();
         let detail = format!("there is nothing at `{path}`; `/` lists what there is");
@@ -85,9 +90,16 @@ impl Problem {
         Self { allow: Some(methods), ..Self::new(status, detail) }
     }
 
-    /// A request that could not be decided, and might be a moment later.
-    pub(super) fn undecided(error: impl Display) -> Self {
-        Self::new(StatusCode::SERVICE_UNAVAILABLE, error.to_string())
+    /// A request that could not be decided: never, or not at this moment.
+    #[allow(clippy::needless_pass_by_value, reason = "it is what errors are mapped with")]
+    pub(super) fn undecided(error: CheckError) -> Self {
+        let status = match error {
+            CheckError::KeyTooLong { .. } | CheckError::TooManyChecks { .. } => {
+                StatusCode::UNPROCESSABLE_ENTITY
+            }
+            _ => StatusCode::SERVICE_UNAVAILABLE,
+        };
+        Self::new(status, undecided(&error))
     }
 
     /// A mistake of ours.
@@ -116,6 +128,18 @@ impl Problem {
             headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
         }
         answer
+    }
+}
+
+/// Why a request could not be decided, and what to do about it.
+pub(super) fn undecided(error: &CheckError) -> String {
+    match error {
+        CheckError::TooManyChecks { found } => format!(
+            "the rules that apply to the request have {found} limits together, and {} at most are \
+             decided in one step; let some of them apply to fewer requests",
+            Limiter::<tollgate::Memory>::MAX_CHECKS
+        ),
+        other => other.to_string(),
     }
 }
 

@@ -76,7 +76,8 @@ impl<'a> From<&'a Health> for Store<'a> {
 pub(super) fn answer(shared: Option<&Shared>, query: Option<&str>) -> Result<Answer, Problem> {
     let strict = match query {
         None | Some("") => false,
-        Some(STRICT) => true,
+        // Some clients write a parameter without a value so.
+        Some(STRICT | "strict=") => true,
         Some(_) => {
             let detail = format!("the query may say `{STRICT}` and nothing else");
             return Err(Problem::mistaken(vec![Mistake::new("query", detail)]));

@@ -13,12 +13,16 @@ pub(crate) enum Route {
     ThrottleBatch,
     Check,
     CheckBatch,
+    Settle,
     Release,
+    Renew,
     Report,
+    Authorize,
+    OpenApi,
 }
 
 impl Route {
-    pub(crate) const ALL: [Self; 10] = [
+    pub(crate) const ALL: [Self; 14] = [
         Self::Index,
         Self::Health,
         Self::Ready,
@@ -27,12 +31,21 @@ impl Route {
         Self::ThrottleBatch,
         Self::Check,
         Self::CheckBatch,
+        Self::Settle,
         Self::Release,
+        Self::Renew,
         Self::Report,
+        Self::Authorize,
+        Self::OpenApi,
     ];
 
     /// What is at this path.
     pub(super) fn at(path: &str) -> Option<Self> {
+        // Envoy asks for the path of the request behind this one.
+        let behind = path.strip_prefix(Self::Authorize.path());
+        if behind.is_some_and(|behind| behind.starts_with('/')) {
+            return Some(Self::Authorize);
+        }
         Self::ALL.into_iter().find(|route| route.path() == path)
     }
 
@@ -47,8 +60,12 @@ impl Route {
             Self::ThrottleBatch => "/v1/throttle/batch",
             Self::Check => "/v1/check",
             Self::CheckBatch => "/v1/check/batch",
+            Self::Settle => "/v1/settle",
             Self::Release => "/v1/release",
+            Self::Renew => "/v1/renew",
             Self::Report => "/v1/report",
+            Self::Authorize => "/v1/authorize",
+            Self::OpenApi => "/openapi.json",
         }
     }
 
@@ -58,7 +75,8 @@ impl Route {
             // The answer to HEAD is made like that to GET; hyper sends only its head.
             return method == Method::GET || method == Method::HEAD;
         }
-        method == Method::POST
+        // What is asked about may have any method, and be asked about with it.
+        self == Self::Authorize || method == Method::POST
     }
 
     /// The methods it can be asked with, as `Allow` lists them.
@@ -68,6 +86,6 @@ impl Route {
 
     /// Whether it is only looked at.
     const fn is_page(self) -> bool {
-        matches!(self, Self::Index | Self::Health | Self::Ready | Self::Metrics)
+        matches!(self, Self::Index | Self::Health | Self::Ready | Self::Metrics | Self::OpenApi)
     }
 }

@@ -5,7 +5,8 @@ mod request;
 
 use hyper::Request;
 use hyper::body::Incoming;
-use tollgate::{Check, Limiter, Plan, Store, Verdict};
+use tollgate::{Check, Clock, Plan, Store, Verdict};
+use tollgate_rules::{HeaderSettings, Tollgate};
 use tracing::debug;
 
 use self::request::Throttle;
@@ -17,7 +18,7 @@ use crate::metrics::Metrics;
 
 /// Request, plan, store, verdict, response.
 pub(super) async fn answer<S: Store>(
-    limiter: &Limiter<S>,
+    gate: &Tollgate<S>,
     metrics: &Metrics,
     request: Request<Incoming>,
 ) -> Result<Answer, Problem> {
@@ -26,10 +27,12 @@ pub(super) async fn answer<S: Store>(
     let (deny_status, throttle) = reading::both(deny_status, Throttle::read(&body))?;
 
     let plan = plan(&throttle);
-    let verdict = limiter.check_plan(&plan).await.map_err(Problem::undecided)?;
+    let verdict = gate.limiter().check_plan(&plan).await.map_err(Problem::undecided)?;
 
     count(metrics, &throttle, &verdict);
-    Ok(decided(&throttle, &plan, &verdict).into_answer(deny_status))
+    let (rules, now) = (gate.rules(), gate.limiter().store().clock().now());
+    let decided = decided(&throttle, &plan, &verdict, rules.headers());
+    Ok(decided.into_answer(deny_status, now))
 }
 
 /// The plan of what a body asks for.
@@ -39,8 +42,13 @@ fn plan<'a>(throttle: &'a Throttle<'_>) -> Plan<'a> {
     plan
 }
 
-fn decided<'a>(throttle: &Throttle<'_>, plan: &'a Plan<'a>, verdict: &'a Verdict) -> Decided<'a> {
-    Decided::by_rule("throttle", plan, verdict, throttle.cost.units())
+fn decided<'a>(
+    throttle: &Throttle<'_>,
+    plan: &'a Plan<'a>,
+    verdict: &'a Verdict,
+    settings: &'a HeaderSettings,
+) -> Decided<'a> {
+    Decided::by_rule("throttle", plan, verdict, throttle.cost.units(), settings)
 }
 
 /// Counts a verdict.

@@ -2,21 +2,25 @@
 
 mod decisions;
 mod list;
+mod summary;
 
 use http_body_util::Full;
 use hyper::body::Bytes;
-use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue, WWW_AUTHENTICATE};
+use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
 use serde::Serialize;
-use tollgate::{By, Decision, Gate, Limit, Plan, Refusal, Span, Verdict};
-use tollgate_rules::{Answered, Outcome};
+use tollgate::{By, Decision, Gate, Plan, Refusal, Span, Time, Verdict};
+use tollgate_rules::{Answered, HeaderSettings, Outcome};
 
-pub(super) use self::decisions::{Decisions, Made, is_unasked};
+pub(super) use self::decisions::{Decisions, Made};
 pub(super) use self::list::Verdicts;
 use super::{Answer, headers};
+pub(super) use crate::told::is_unasked;
+use crate::told::{self, Told};
 
 /// What is said about a request that was decided.
-pub(super) struct Decided<'a> {
+pub(crate) struct Decided<'a> {
+    told: Told<'a>,
     allowed: bool,
     /// The rule that says most about it.
     rule: Option<&'a str>,
@@ -24,8 +28,8 @@ pub(super) struct Decided<'a> {
     /// Who would have to be asking: what a rule wants to know and was not told.
     identity: Option<&'a str>,
     tier: Option<&'a str>,
-    /// The limit and the decision that say most, of those that may refuse.
-    strictest: Option<(&'a Limit, &'a Decision)>,
+    /// The decision that says most, of those that may refuse.
+    strictest: Option<&'a Decision>,
     /// Whether nobody knows how that one stands, because the store was not there.
     unknown: bool,
     /// What was asked for.
@@ -34,10 +38,10 @@ pub(super) struct Decided<'a> {
     delay: Span,
     /// What has to be brought back when the request has ended.
     slot: Option<String>,
+    /// What has to be brought back when it is known what the request cost.
+    reservation: Option<String>,
     decisions: Decisions<'a>,
     by: By,
-    /// The status of a refusal, unless another was asked for.
-    refused: StatusCode,
 }
 
 impl<'a> Decided<'a> {
@@ -45,8 +49,9 @@ impl<'a> Decided<'a> {
     const USUAL_LENGTH: usize = 512;
 
     /// Nothing was asked.
-    fn unasked(cost: u64) -> Self {
+    fn unasked(told: Told<'a>, cost: u64) -> Self {
         Self {
+            told,
             allowed: true,
             rule: None,
             reason: None,
@@ -58,9 +63,9 @@ impl<'a> Decided<'a> {
             retry_after: None,
             delay: Span::ZERO,
             slot: None,
+            reservation: None,
             decisions: Decisions::NONE,
             by: By::Store,
-            refused: StatusCode::TOO_MANY_REQUESTS,
         }
     }
 
@@ -70,71 +75,71 @@ impl<'a> Decided<'a> {
         plan: &'a Plan<'a>,
         verdict: &'a Verdict,
         cost: u64,
+        settings: &'a HeaderSettings,
     ) -> Self {
-        Self { rule: Some(rule), ..Self::of(plan, verdict, cost) }
+        let told = Told::named(rule, plan, verdict, cost, settings);
+        Self { rule: Some(rule), ..Self::of(told, plan, verdict, cost) }
     }
 
     /// What a store said to a plan.
-    fn of(plan: &'a Plan<'a>, verdict: &'a Verdict, cost: u64) -> Self {
+    fn of(told: Told<'a>, plan: &'a Plan<'a>, verdict: &'a Verdict, cost: u64) -> Self {
         let strictest = verdict.strictest().and_then(|strictest| {
             let check = plan.checks().get(strictest.check)?;
             // A shadow is in nobody's way: how it stands is nobody's business but the operator's.
-            (check.gate() == Gate::Enforce).then_some((check.limit(), strictest.decision))
+            (check.gate() == Gate::Enforce).then_some(strictest.decision)
         });
         let refusal = strictest.filter(|_| !verdict.is_allowed());
-        let refusal = refusal.and_then(|(_, decision)| decision.refusal());
+        let refusal = refusal.and_then(Decision::refusal);
         let unasked = |check: usize| {
             let check = plan.checks().get(check);
             check.is_some_and(|check| is_unasked(check, verdict))
         };
         let unknown = verdict.strictest().is_some_and(|strictest| unasked(strictest.check));
-        let refused = match refusal {
-            Some(Refusal::Unreachable) => StatusCode::SERVICE_UNAVAILABLE,
-            _ => StatusCode::TOO_MANY_REQUESTS,
-        };
         Self {
             allowed: verdict.is_allowed(),
             reason: refusal.map(Refusal::as_str),
             strictest,
             unknown,
             by: verdict.by(),
-            refused,
             retry_after: verdict.retry_after(),
             delay: verdict.delay(),
             decisions: Decisions { plan: Some(plan), verdict: Some(verdict), planned: None },
-            ..Self::unasked(cost)
+            ..Self::unasked(told, cost)
         }
     }
 
     /// What became of a request that goes by rules.
-    pub(super) fn answered(answered: &'a Answered<'a>) -> Self {
+    pub(crate) fn answered(answered: &'a Answered<'a>) -> Self {
         let (planned, cost) = (answered.planned, answered.planned.cost());
+        let told = Told::answered(answered);
         let decided = match answered.verdict {
             Some(verdict) => {
-                let decided = Self::of(planned.plan(), verdict, cost);
+                let decided = Self::of(told, planned.plan(), verdict, cost);
                 let strictest = verdict.strictest().filter(|_| decided.strictest.is_some());
                 let rule = strictest.and_then(|strictest| planned.rule(strictest.check));
                 let decisions = Decisions { planned: Some(planned), ..decided.decisions };
                 let (rule, slot) = (rule.map(tollgate_rules::Rule::name), answered.slot());
                 Self { rule, slot, decisions, ..decided }
             }
-            None => Self::unasked(cost),
+            None => Self::unasked(told, cost),
         };
         let allowed = answered.is_allowed();
         let decided = Self { allowed, tier: planned.tier(), ..decided };
         match planned.outcome() {
             Outcome::Ask | Outcome::Free => decided,
-            Outcome::Blocked => {
-                Self { reason: Some("listed"), refused: StatusCode::FORBIDDEN, ..decided }
-            }
+            Outcome::Blocked => Self { reason: Some("listed"), ..decided },
             Outcome::Unidentified { identity, rule } => Self {
                 rule: Some(rule),
                 reason: Some("unidentified"),
                 identity: Some(identity),
-                refused: StatusCode::UNAUTHORIZED,
                 ..decided
             },
         }
+    }
+
+    /// The same, with what has to be brought back when it is known what the request cost.
+    pub(super) fn reserved(self, reservation: Option<String>) -> Self {
+        Self { reservation, ..self }
     }
 
     /// The rule that says most about the request.
@@ -147,60 +152,68 @@ impl<'a> Decided<'a> {
         self.reason
     }
 
-    /// The response; a refusal has `deny_status` where that was asked for.
-    pub(super) fn into_answer(self, deny_status: Option<StatusCode>) -> Answer {
-        let refused = deny_status.unwrap_or(self.refused);
-        let status = if self.allowed { StatusCode::OK } else { refused };
+    /// The response at `now`; a refusal has `deny_status` where that was asked for.
+    pub(super) fn into_answer(self, deny_status: Option<StatusCode>, now: Time) -> Answer {
+        let status = self.status(deny_status);
         let mut body = Vec::new();
         if may_have_body(status) {
             body.reserve(Self::USUAL_LENGTH);
-            self.write(&mut body, Some(status));
+            self.write(&mut body, status);
         }
         let mut answer = Response::new(Full::from(Bytes::from(body)));
         *answer.status_mut() = status;
         let headers = answer.headers_mut();
+        headers::write(headers, &self.told, now);
         if may_have_body(status) {
-            headers.insert(CONTENT_TYPE, HeaderValue::from_static(self.content_type()));
+            let kind = if self.allowed { "application/json" } else { told::Problem::CONTENT_TYPE };
+            headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
         }
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-        if let (Some((limit, decision)), Some(rule)) = (self.known(), self.rule) {
-            headers::write(headers, rule, limit, decision);
+        answer
+    }
+
+    /// The response for proxies, which pass it on to clients: no body where the request may go ahead,
+    /// and else a problem without the verdict, which is the operator's business.
+    pub(super) fn into_bare_answer(self, deny_status: Option<StatusCode>, now: Time) -> Answer {
+        let status = self.status(deny_status);
+        let problem = self.told.problem(status.as_u16()).filter(|_| may_have_body(status));
+        let body = problem.and_then(|problem| serde_json::to_vec(&problem.for_callers()).ok());
+        let is_problem = body.is_some();
+        let mut answer = Response::new(body.map(Full::from).unwrap_or_default());
+        *answer.status_mut() = status;
+        let headers = answer.headers_mut();
+        headers::write(headers, &self.told, now);
+        headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        if is_problem {
+            let kind = HeaderValue::from_static(told::Problem::CONTENT_TYPE);
+            headers.insert(CONTENT_TYPE, kind);
         }
-        if let Some(identity) = self.identity {
-            headers.insert(WWW_AUTHENTICATE, headers::challenge(identity));
+        if let Some(slot) = self.slot.and_then(|slot| HeaderValue::try_from(slot).ok()) {
+            headers.insert("x-tollgate-slot", slot);
+        }
+        if !self.delay.is_zero() {
+            headers.insert("x-tollgate-delay-ms", self.delay.as_millis_ceil().into());
         }
         answer
     }
 
-    /// The limit and the decision that say most, if anybody knows how they stand.
-    fn known(&self) -> Option<(&'a Limit, &'a Decision)> {
-        self.strictest.filter(|_| !self.unknown)
+    /// Its status; that of a refusal is `deny_status` where that was asked for.
+    fn status(&self, deny_status: Option<StatusCode>) -> StatusCode {
+        let Some(kind) = self.told.refused() else { return StatusCode::OK };
+        let own = || StatusCode::from_u16(kind.status()).unwrap_or(StatusCode::TOO_MANY_REQUESTS);
+        deny_status.unwrap_or_else(own)
     }
 
-    /// Whether it is refused because the store is not there: for now, and through no fault of the
-    /// caller's.
-    fn is_unreachable(&self) -> bool {
-        self.reason == Some(Refusal::Unreachable.as_str())
-    }
-
-    fn content_type(&self) -> &'static str {
-        if self.is_unreachable() { "application/problem+json" } else { "application/json" }
-    }
-
-    /// Writes the verdict as JSON; a refusal for want of the store is a problem of this status, too.
-    fn write(&self, out: &mut Vec<u8>, status: Option<StatusCode>) {
-        let decision = self.known().map(|(_, decision)| decision);
-        let problem = status.filter(|_| self.is_unreachable());
+    /// Writes the verdict as JSON; a refusal is a problem of this status, too.
+    fn write(&self, out: &mut Vec<u8>, status: StatusCode) {
+        let decision = self.strictest.filter(|_| !self.unknown);
+        let problem = self.told.problem(status.as_u16());
         let body = Body {
-            kind: problem.map(|_| REDUCED_CAPACITY),
-            title: problem.map(|_| "Temporary reduced capacity"),
-            status: problem.map(|status| status.as_u16()),
-            detail: problem.map(|_| UNREACHABLE),
             allowed: self.allowed,
             rule: self.rule,
             reason: self.reason,
             identity: self.identity,
-            tier: self.tier,
+            tier: self.tier.filter(|_| problem.is_none()),
             limit: decision.map(Decision::limit),
             remaining: decision.map(Decision::remaining),
             cost: self.cost,
@@ -208,8 +221,10 @@ impl<'a> Decided<'a> {
             reset_after_ms: decision.map(|decision| decision.reset_after().as_millis_ceil()),
             delay_ms: self.delay.as_millis_ceil(),
             slot: self.slot.as_deref(),
+            reservation: self.reservation.as_deref(),
             by: (self.by != By::Store).then_some(self.by.as_str()),
             decisions: self.decisions,
+            problem,
         };
         // Writing text and numbers to memory does not fail.
         let _ = serde_json::to_writer(out, &body);
@@ -222,22 +237,10 @@ fn may_have_body(status: StatusCode) -> bool {
     !matches!(status, S::NO_CONTENT | S::RESET_CONTENT | S::NOT_MODIFIED)
 }
 
-/// The type of problem that says that more is possible at other times, as registered for the
-/// rate-limit headers.
-const REDUCED_CAPACITY: &str =
-    "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity";
-const UNREACHABLE: &str = "the store that counts for all nodes cannot be asked, and the rule refuses then; try again later";
-
 #[derive(Serialize)]
 struct Body<'a> {
-    #[serde(rename = "type", skip_serializing_if = "Option::is_none")]
-    kind: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    title: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    status: Option<u16>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    detail: Option<&'static str>,
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    problem: Option<told::Problem<'a>>,
     allowed: bool,
     rule: Option<&'a str>,
     reason: Option<&'static str>,
@@ -253,6 +256,8 @@ struct Body<'a> {
     delay_ms: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     slot: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reservation: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<&'static str>,
     decisions: Decisions<'a>,

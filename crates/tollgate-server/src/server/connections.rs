@@ -52,7 +52,7 @@ impl<S: Measured> Connections<S> {
         Self {
             context: Arc::clone(context),
             http: Arc::new(Http::new(Arc::clone(context))),
-            grpc: Arc::new(Grpc::new(Arc::clone(context))),
+            grpc: Arc::new(Grpc::new(Arc::clone(context), server.grpc_reflection)),
             resp: Arc::new(Resp::new(Arc::clone(context), server.resp_password.clone())),
             tasks: JoinSet::new(),
             room: Arc::clone(&server.room),

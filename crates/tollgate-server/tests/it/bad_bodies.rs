@@ -56,7 +56,7 @@ const FIELDS: &[Bad<'_>] = &[
 const OPTIONS: &[Bad<'_>] = &[
     (r#"{"key":"k","quota":"1/s","cost":-1}"#, &[("cost", "found the number -1; use a whole")]),
     (r#"{"key":"k","quota":"1/s","cost":1.5}"#, &[("cost", "found the number 1.5")]),
-    (r#"{"key":"k","quota":"1/s","cost":1.0}"#, &[("cost", "found the number 1.0")]),
+    (r#"{"key":"k","quota":"1/s","cost":1.25}"#, &[("cost", "found the number 1.25")]),
     (r#"{"key":"k","quota":"1/s","cost":"1"}"#, &[("cost", "found a string")]),
     (r#"{"key":"k","quota":"1/s","cost":null}"#, &[("cost", "found null")]),
     (r#"{"key":"k","quota":"1/s","cost":true}"#, &[("cost", "found the boolean true")]),
@@ -210,5 +210,36 @@ async fn deep_nesting_is_read_past_or_refused_but_harmless() {
         let reply = client.throttle(body).await;
         assert_eq!(reply.status, 400);
         reply.problem();
+    }
+}
+
+#[tokio::test]
+async fn deep_nesting_is_a_mistake_and_no_more() {
+    let (gate, _) = Gate::by("rules: [{ name: all, key: [], limit: 9/min }]").await;
+    let mut client = gate.client().await;
+    for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
+        for (depth, longest) in [(200, true), (9_000, true), (9_000, false)] {
+            let value = if longest {
+                format!("{}0{}", open.repeat(depth), close.repeat(depth))
+            } else {
+                open.repeat(depth)
+            };
+            let bodies = [
+                ("/v1/check", value.clone()),
+                ("/v1/check", format!(r#"{{"attributes":{{"a":{value}}}}}"#)),
+                ("/v1/check", format!(r#"{{"headers":{{"a":[{value}]}}}}"#)),
+                ("/v1/check", format!(r#"{{"unknown":{value}}}"#)),
+                ("/v1/check/batch", value.clone()),
+                ("/v1/check/batch", format!("[{value}]")),
+                ("/v1/throttle", format!(r#"{{"key":{value},"quota":"1/s"}}"#)),
+                ("/v1/settle", format!(r#"{{"reservation":{value},"cost":1}}"#)),
+                ("/v1/renew", format!(r#"{{"slot":{value}}}"#)),
+            ];
+            for (path, body) in bodies {
+                let reply = client.post(path, &body).await;
+                assert_eq!(reply.status, 400, "{path} {}", &body[..40]);
+                assert!(reply.problem()["errors"].is_array());
+            }
+        }
     }
 }

@@ -72,9 +72,11 @@ const CHECKS: &[Bad<'_>] = &[
     (r#"{"cost":"1"}"#, &[("cost", "found a string")]),
     (r#"{"cost":null}"#, &[("cost", "found null")]),
     (r#"{"cost":9007199254740992}"#, &[("cost", "too large; use at most 9007199254740991")]),
+    (r#"{"reserve":1}"#, &[("reserve", "found the number 1; use true or false")]),
+    (r#"{"reserve":null}"#, &[("reserve", "found null")]),
     (r#"{"body_size":-1}"#, &[("body_size", "found the number -1; use a whole number of bytes")]),
     (r#"{"body_size":"64KiB"}"#, &[("body_size", "found a string")]),
-    (r#"{"body_size":1.0}"#, &[("body_size", "found the number 1.0")]),
+    (r#"{"body_size":1.5}"#, &[("body_size", "found the number 1.5")]),
     (
         r#"{"extra":1,"attributes":{"a":[],"b":{}},"headers":{"c":0},"peer":7,"cost":"x","body_size":[]}"#,
         &[
@@ -108,11 +110,28 @@ const REPORTS: &[Bad<'_>] = &[
 ];
 
 const RELEASES: &[Bad<'_>] = &[
-    ("{}", &[("slot", "it is missing; say which slot is given back")]),
+    ("{}", &[("slot", "it is missing; say which slot is meant")]),
     (r#"{"slot":7}"#, &[("slot", "found the number 7; use the text of `slot`")]),
     (r#"{"slot":"00","slots":[]}"#, &[("slots", "did you mean `slot`? the only field is slot")]),
     (r#"{"slot":"00","slot":"00"}"#, &[("slot", "it is given more than once")]),
     (r#"{"slot":"abc"}"#, &[("slot", "it is not a slot that was given out here")]),
+];
+
+const SETTLEMENTS: &[Bad<'_>] = &[
+    (
+        "{}",
+        &[
+            ("reservation", "it is missing; say which reservation is settled"),
+            ("cost", "it is missing; say what the request cost"),
+        ],
+    ),
+    (
+        r#"{"reservation":7,"cost":-1}"#,
+        &[("reservation", "found the number 7"), ("cost", "use a whole number from 0")],
+    ),
+    (r#"{"reservation":"00","cost":null}"#, &[("cost", "found null; use a whole number")]),
+    (r#"{"reservation":"00","cost":1,"slot":""}"#, &[("slot", "there is no such field")]),
+    (r#"{"reservation":"00","cost":1}"#, &[("reservation", "it is not a reservation that was")]),
 ];
 
 #[tokio::test]
@@ -125,6 +144,8 @@ async fn every_mistake_of_a_body_is_told_at_once() {
         ("/v1/check", [CHECKS, &common].concat()),
         ("/v1/report", [REPORTS, &common].concat()),
         ("/v1/release", [RELEASES, &common].concat()),
+        ("/v1/renew", [RELEASES, &common].concat()),
+        ("/v1/settle", [SETTLEMENTS, &common].concat()),
     ] {
         for (body, expected) in bodies {
             let reply = client.post(path, body).await;
@@ -153,6 +174,7 @@ async fn what_is_unusual_but_right_is_no_mistake() {
         r#"{"attributes":{"a":9223372036854775807}}"#,
         r#"{"headers":{":authority":"h","a":[],"b":["",""],"c":"\u0000"}}"#,
         r#"{"peer":"::ffff:10.0.0.1","cost":0,"body_size":18446744073709551615}"#,
+        r#"{"cost":1.0,"body_size":2e3,"attributes":{"a":-0.0}}"#,
     ] {
         assert_eq!(client.post("/v1/check", body).await.status, 200, "{body}");
     }

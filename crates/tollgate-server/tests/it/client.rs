@@ -66,7 +66,8 @@ impl Client {
         Some(reply)
     }
 
-    async fn reply_head(&mut self) -> Option<Reply> {
+    /// The head of the next response.
+    pub(crate) async fn reply_head(&mut self) -> Option<Reply> {
         let mut status = None;
         let mut headers = Vec::new();
         loop {

@@ -34,10 +34,17 @@ async fn who_sends_no_more_still_gets_its_answer() {
 }
 
 #[tokio::test]
-async fn the_content_type_does_not_matter() {
+async fn a_body_may_be_called_what_clients_usually_call_it() {
     let gate = Gate::open().await;
     let mut client = gate.client().await;
-    for kind in ["application/x-www-form-urlencoded", "text/plain", "image/png", "?"] {
+    for (kind, status) in [
+        ("application/json; charset=utf-8", 200),
+        ("application/x-www-form-urlencoded", 200),
+        ("text/plain", 200),
+        ("image/png", 415),
+        ("?", 415),
+        ("application/json\r\nContent-Encoding: gzip", 415),
+    ] {
         let length = ASK.len();
         client
             .send(format!(
@@ -45,7 +52,7 @@ async fn the_content_type_does_not_matter() {
                  Content-Length: {length}\r\n\r\n{ASK}"
             ))
             .await;
-        assert_eq!(client.reply().await.status, 200, "{kind}");
+        assert_eq!(client.reply().await.status, status, "{kind}");
     }
 }
 

@@ -7,13 +7,16 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tollgate::{Limiter, ManualClock, Memory, Store};
 use tollgate_rules::{RuleSet, Tollgate};
-use tollgate_server::{Drained, Measured, Server};
+use tollgate_server::{Drained, Listeners, Measured, Protocol, Server};
 
 use super::client::Client;
+use super::resp_client::RespClient;
 
 /// A running server.
 pub(crate) struct Gate {
     pub(crate) address: SocketAddr,
+    /// Where it speaks the protocol of Redis.
+    pub(crate) resp: SocketAddr,
     pub(crate) clock: ManualClock,
     stop: oneshot::Sender<()>,
     serving: JoinHandle<Drained>,
@@ -51,20 +54,26 @@ impl Gate {
     }
 
     pub(crate) async fn open_with<S: Measured>(server: Server<S>, clock: ManualClock) -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
+        let [http, resp] = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
+        let [address, resp_address] = [&http, &resp].map(|bound| bound.local_addr().unwrap());
+        let listeners = Listeners::from(http).and(Protocol::Resp, resp);
         let (stop, stopped) = oneshot::channel::<()>();
         let serving = tokio::spawn(async move {
             let stopped = async {
                 let _ = stopped.await;
             };
-            server.serve(listener, stopped).await.unwrap()
+            server.serve(listeners, stopped).await.unwrap()
         });
-        Self { address, clock, stop, serving }
+        Self { address, resp: resp_address, clock, stop, serving }
     }
 
     pub(crate) async fn client(&self) -> Client {
         Client::connect(self.address).await
+    }
+
+    /// A client that speaks the protocol of Redis.
+    pub(crate) async fn resp(&self) -> RespClient {
+        RespClient::connect(self.resp).await
     }
 
     /// Tells the server to stop, and leaves it to that.

@@ -113,7 +113,8 @@ async fn a_rule_that_refuses_without_the_store_says_that_it_is_not_the_callers_f
     let reply = client.post("/v1/check/batch", list).await;
     let verdicts = reply.json();
     assert_eq!((reply.status, &verdicts[0]["reason"]), (200, &json!("unreachable")));
-    assert_eq!((verdicts[0].get("type"), &verdicts[1]["by"]), (None, &json!("policy")));
+    assert_eq!((&verdicts[0]["status"], &verdicts[1]["by"]), (&json!(503), &json!("policy")));
+    assert_eq!(verdicts[1].get("type"), None);
 }
 
 #[tokio::test]

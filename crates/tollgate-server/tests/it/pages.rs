@@ -12,8 +12,12 @@ async fn the_front_page_says_what_this_is_and_how_to_try_it() {
     for path in [
         "/v1/check",
         "/v1/check/batch",
+        "/v1/settle",
         "/v1/release",
+        "/v1/renew",
         "/v1/report",
+        "/v1/authorize",
+        "/openapi.json",
         "/v1/throttle",
         "/v1/throttle/batch",
         "/healthz",
@@ -43,7 +47,7 @@ async fn health_is_ok() {
 async fn head_answers_like_get_without_the_body() {
     let gate = Gate::open().await;
     let mut client = gate.client().await;
-    for path in ["/", "/healthz", "/readyz", "/metrics", "/nowhere"] {
+    for path in ["/", "/healthz", "/readyz", "/metrics", "/openapi.json", "/nowhere"] {
         let (head, get) = (client.head(path).await, client.get(path).await);
         assert_eq!(head.status, get.status, "{path}");
         assert_eq!(head.header("content-type"), get.header("content-type"), "{path}");
@@ -76,6 +80,9 @@ async fn the_wrong_method_is_told_the_right_ones() {
         ("GET", "/v1/check", "POST"),
         ("GET", "/v1/check/batch", "POST"),
         ("PUT", "/v1/release", "POST"),
+        ("GET", "/v1/settle", "POST"),
+        ("GET", "/v1/renew", "POST"),
+        ("POST", "/openapi.json", "GET, HEAD"),
         ("DELETE", "/v1/report", "POST"),
         ("POST", "/healthz", "GET, HEAD"),
         ("POST", "/readyz", "GET, HEAD"),

@@ -53,6 +53,25 @@ async fn a_slot_that_is_not_brought_back_runs_out() {
 }
 
 #[tokio::test]
+async fn a_slot_that_is_renewed_is_held_on() {
+    let (gate, _) = Gate::by(RULES).await;
+    let mut client = gate.client().await;
+    let slot = hold(&mut client).await.json()["slot"].clone();
+    let body = json!({"slot": slot}).to_string();
+    for _ in 0..3 {
+        gate.clock.advance(Duration::from_secs(59));
+        let renewed = client.post("/v1/renew", &body).await;
+        assert_eq!(renewed.status, 200);
+        let held = json!({"held": true, "renewed": 1, "gone": 0, "expires_after_ms": 60_000});
+        assert_eq!(renewed.json(), held);
+    }
+    gate.clock.advance(Duration::from_secs(60));
+    let gone = json!({"held": false, "renewed": 0, "gone": 1, "expires_after_ms": null});
+    assert_eq!(client.post("/v1/renew", &body).await.json(), gone);
+    assert_eq!(client.post("/v1/renew", r#"{"slot":"00"}"#).await.status, 400);
+}
+
+#[tokio::test]
 async fn what_is_not_a_slot_is_a_mistake() {
     let (gate, _) = Gate::by(RULES).await;
     let mut client = gate.client().await;

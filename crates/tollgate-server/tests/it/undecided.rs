@@ -9,6 +9,9 @@ use tollgate_server::Server;
 
 use super::gate::{Gate, without_rules};
 
+const MANY: &str = "the rules that apply to the request have 70 limits together, and 64 at most \
+                    are decided in one step; let some of them apply to fewer requests";
+
 /// More rules are met at `/many` than can be decided in one step.
 fn rules() -> String {
     let mut rules = String::from(
@@ -33,7 +36,7 @@ async fn one_of_a_list_that_cannot_be_decided_leaves_the_others_their_verdicts()
     assert_eq!(reply.status, 200);
     let verdicts = reply.json();
     assert_eq!(verdicts.as_array().unwrap().len(), 4);
-    let error = "cannot decide 70 checks in one step; use at most 64";
+    let error = MANY;
     assert_eq!(verdicts[1], json!({"allowed": null, "error": error}));
     for index in [0, 2, 3] {
         assert_eq!(verdicts[index]["allowed"], true, "{verdicts}");
@@ -63,16 +66,13 @@ async fn a_list_of_nothing_that_can_be_decided_is_answered_too() {
 }
 
 #[tokio::test]
-async fn one_alone_that_cannot_be_decided_is_answered_503() {
+async fn one_alone_that_can_never_be_decided_is_answered_422() {
     let (gate, _) = Gate::by(&rules()).await;
     let many = r#"{"attributes":{"user":"42","path":"/many"}}"#;
     for path in ["/v1/check", "/v1/check?deny_status=403"] {
         let reply = gate.client().await.post(path, many).await;
-        assert_eq!(reply.status, 503, "it is no refusal");
-        assert_eq!(
-            reply.problem()["detail"],
-            "cannot decide 70 checks in one step; use at most 64"
-        );
+        assert_eq!(reply.status, 422, "it is no refusal");
+        assert_eq!(reply.problem()["detail"], MANY);
     }
 }
 

@@ -16,6 +16,13 @@ fn settings(typed: &str, file: &str) -> Result<Settings> {
     Settings::of(&args, store, &file.settings)
 }
 
+/// With HTTP on this port, and the others where they usually are.
+fn at(http: u16) -> Addresses {
+    let [http, grpc, resp] =
+        [http, 7071, 7072].map(|port| Some((Ipv4Addr::LOCALHOST, port).into()));
+    Addresses { http, grpc, resp }
+}
+
 const FILE: &str = "
 store: { memory: { max: 8MiB, snapshot: kept, snapshot_every: 5m } }
 listen: { http: { address: 127.0.0.1:1, proxy_protocol: [10.0.0.0/8] } }
@@ -24,13 +31,19 @@ listen: { http: { address: 127.0.0.1:1, proxy_protocol: [10.0.0.0/8] } }
 #[test]
 fn what_nobody_says_is_usual() {
     let usual = Settings {
-        address: "127.0.0.1:7070".parse().unwrap(),
+        addresses: at(7070),
+        resp_password: None,
+        threads: cores(),
+        max_connections: 20_000,
+        grpc_reflection: false,
         proxy_protocol: Vec::new(),
         redis: None,
         memory_max: None,
         snapshot: None,
         snapshot_every: Duration::from_secs(60),
         shutdown_timeout: Duration::from_secs(10),
+        trace: None,
+        node: None,
     };
     assert_eq!(settings("", "").unwrap(), usual);
 }
@@ -38,29 +51,41 @@ fn what_nobody_says_is_usual() {
 #[test]
 fn what_the_file_says_is_gone_by() {
     let by_file = Settings {
-        address: "127.0.0.1:1".parse().unwrap(),
+        addresses: at(1),
+        resp_password: None,
+        threads: cores(),
+        max_connections: 20_000,
+        grpc_reflection: false,
         proxy_protocol: vec!["10.0.0.0/8".to_owned()],
         redis: None,
         memory_max: Some(8 << 20),
         snapshot: Some("etc/kept".into()),
         snapshot_every: Duration::from_secs(300),
         shutdown_timeout: Duration::from_secs(10),
+        trace: None,
+        node: None,
     };
     assert_eq!(settings("", FILE).unwrap(), by_file);
 }
 
 #[test]
 fn what_was_typed_is_stronger_than_the_file() {
-    let typed = "--http 127.0.0.1:2 --memory-max 2MiB --snapshot other --snapshot-every 1h \
+    let typed = "--http 127.0.0.1:2 --resp off --threads 3 --max-connections 5 --memory-max 2MiB --snapshot other --snapshot-every 1h \
                      --shutdown-timeout 3";
     let expected = Settings {
-        address: "127.0.0.1:2".parse().unwrap(),
+        addresses: Addresses { resp: None, ..at(2) },
+        resp_password: None,
+        threads: 3,
+        max_connections: 5,
+        grpc_reflection: false,
         proxy_protocol: vec!["10.0.0.0/8".to_owned()],
         redis: None,
         memory_max: Some(2 << 20),
         snapshot: Some("other".into()),
         snapshot_every: Duration::from_secs(3_600),
         shutdown_timeout: Duration::from_secs(3),
+        trace: None,
+        node: None,
     };
     assert_eq!(settings(typed, FILE).unwrap(), expected);
 }
@@ -86,15 +111,19 @@ fn a_shared_store_comes_from_the_file_or_is_typed() {
 
 #[test]
 fn somewhere_has_to_be_listened() {
-    let off = "listen: { http: off }";
-    for (typed, file, words) in [
-        ("--http off", "", "--http is off"),
-        ("--http off", FILE, "--http is off"),
-        ("", off, "`listen.http` in the rule file is off"),
+    let off = "listen: { http: off, grpc: off, resp: off }";
+    for (typed, file) in [
+        ("--http off --grpc off --resp off", ""),
+        ("", off),
+        ("--http off", "listen: { grpc: off, resp: off }"),
     ] {
         let error = settings(typed, file).unwrap_err().to_string();
-        assert!(error.contains(words) && error.contains("\nhint: "), "{error}");
+        assert!(error.contains("all off\nhint: "), "{error}");
     }
-    let address = settings("--http 127.0.0.1:2", off).unwrap().address;
-    assert_eq!(address.port(), 2, "what was typed turns it on again");
+    let typed = settings("--http 127.0.0.1:2", off).unwrap().addresses;
+    let expected = Addresses { http: at(2).http, ..Addresses::default() };
+    assert_eq!(typed, expected, "what was typed turns it on again");
+    let by_file = settings("--http off", "listen: { grpc: off, resp: 127.0.0.1:9 }").unwrap();
+    let resp = Some((Ipv4Addr::LOCALHOST, 9).into());
+    assert_eq!(by_file.addresses, Addresses { resp, ..Addresses::default() });
 }

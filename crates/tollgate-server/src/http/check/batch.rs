@@ -23,8 +23,12 @@ pub(in crate::http) async fn answer<S: Store>(
     let ((), checks) = reading::both(nothing, reading::list::<CheckBody<'_>>(&body))?;
     let requests: Vec<_> = checks.iter().map(CheckBody::request).collect();
     let mut verdicts = Verdicts::with_capacity(requests.len());
-    let respond = |_, answered: Result<&Answered<'_>, &CheckError>| match answered {
-        Ok(answered) => verdicts.add(&decided(metrics, answered)),
+    let respond = |index: usize, answered: Result<&Answered<'_>, &CheckError>| match answered {
+        Ok(answered) => {
+            let reserves = checks.get(index).is_some_and(CheckBody::reserves);
+            let reservation = reserves.then(|| answered.reservation()).flatten();
+            verdicts.add(&decided(metrics, answered).reserved(reservation));
+        }
         Err(error) => verdicts.add_undecided(error),
     };
     gate.decide_many(&requests, respond).await;

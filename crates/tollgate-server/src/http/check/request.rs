@@ -12,6 +12,7 @@ pub(super) struct CheckBody<'a> {
     call: Call<'a>,
     cost: Option<u64>,
     body_size: Option<u64>,
+    reserve: bool,
 }
 
 /// A field that a body may have.
@@ -22,11 +23,12 @@ enum Field {
     Peer,
     Cost,
     BodySize,
+    Reserve,
 }
 
 impl reading::Field for Field {
     const ALL: &'static [Self] =
-        &[Self::Attributes, Self::Headers, Self::Peer, Self::Cost, Self::BodySize];
+        &[Self::Attributes, Self::Headers, Self::Peer, Self::Cost, Self::BodySize, Self::Reserve];
     const EXAMPLE: &'static str =
         r#"{"attributes":{"user":"42","method":"POST","path":"/checkout"}}"#;
 
@@ -37,6 +39,7 @@ impl reading::Field for Field {
             Self::Peer => "peer",
             Self::Cost => "cost",
             Self::BodySize => "body_size",
+            Self::Reserve => "reserve",
         }
     }
 
@@ -68,11 +71,25 @@ impl<'a> Listed<'a> for CheckBody<'a> {
                 reader.refuse(Field::BodySize, detail)
             }
         };
-        reader.finish(Some(Self { call, cost, body_size }))
+        let reserve = match fields.take(Field::Reserve) {
+            None => Some(false),
+            Some(Found::Bool(reserve)) => Some(reserve),
+            Some(found) => {
+                let detail = format!("found {found}; use true or false");
+                reader.refuse(Field::Reserve, detail)
+            }
+        };
+        let reserve = reserve.unwrap_or_default();
+        reader.finish(Some(Self { call, cost, body_size, reserve }))
     }
 }
 
 impl CheckBody<'_> {
+    /// Whether the cost is an estimate, to be settled later.
+    pub(super) fn reserves(&self) -> bool {
+        self.reserve
+    }
+
     /// The request that it is about.
     pub(super) fn request(&self) -> Request<'_> {
         let mut request = self.call.request();

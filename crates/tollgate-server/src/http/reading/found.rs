@@ -10,6 +10,9 @@ use serde::de::{
     Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
 
+/// Up to here whole numbers are exact.
+const EXACT: f64 = 9_007_199_254_740_992.0;
+
 /// A JSON value. Lists and objects have in them what was looked for; deeper ones are read past.
 #[derive(Debug, PartialEq)]
 pub(in crate::http) enum Found<'a> {
@@ -17,7 +20,7 @@ pub(in crate::http) enum Found<'a> {
     Bool(bool),
     Whole(u64),
     Negative(i64),
-    /// A number with a fraction or an exponent, or beyond 64 bits.
+    /// A number with a fraction, or beyond 64 bits.
     Number(f64),
     Text(Cow<'a, str>),
     List(Vec<Found<'a>>),
@@ -92,8 +95,17 @@ impl<'de> Visitor<'de> for Looking {
         Ok(u64::try_from(number).map_or(Found::Negative(number), Found::Whole))
     }
 
+    /// JSON has one kind of numbers: `1.0` is as whole as `1`.
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "it is whole and small enough to lose nothing"
+    )]
     fn visit_f64<E>(self, number: f64) -> Result<Found<'de>, E> {
-        Ok(Found::Number(number))
+        if number.fract() != 0.0 || number.abs() >= EXACT {
+            return Ok(Found::Number(number));
+        }
+        Ok(if number < 0.0 { Found::Negative(number as i64) } else { Found::Whole(number as u64) })
     }
 
     fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Found<'de>, E> {

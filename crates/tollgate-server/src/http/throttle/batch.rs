@@ -4,7 +4,8 @@
 
 use hyper::Request;
 use hyper::body::Incoming;
-use tollgate::{Limiter, Plan, Store};
+use tollgate::{Plan, Store};
+use tollgate_rules::Tollgate;
 
 use super::request::Throttle;
 use super::{count, decided, plan};
@@ -15,7 +16,7 @@ use crate::metrics::Metrics;
 
 /// A list of requests; the answer is 200 whatever the verdicts are.
 pub(in crate::http) async fn answer<S: Store>(
-    limiter: &Limiter<S>,
+    gate: &Tollgate<S>,
     metrics: &Metrics,
     request: Request<Incoming>,
 ) -> Result<Answer, Problem> {
@@ -23,13 +24,14 @@ pub(in crate::http) async fn answer<S: Store>(
     let body = body::read(request, body::LONGEST_LIST).await?;
     let ((), throttles) = reading::both(nothing, reading::list::<Throttle<'_>>(&body))?;
     let plans: Vec<Plan<'_>> = throttles.iter().map(plan).collect();
-    let decisions = limiter.check_plans(&plans).await;
+    let decisions = gate.limiter().check_plans(&plans).await;
+    let rules = gate.rules();
     let mut verdicts = Verdicts::with_capacity(plans.len());
     for ((throttle, plan), verdict) in throttles.iter().zip(&plans).zip(decisions) {
         match verdict {
             Ok(verdict) => {
                 count(metrics, throttle, &verdict);
-                verdicts.add(&decided(throttle, plan, &verdict));
+                verdicts.add(&decided(throttle, plan, &verdict, rules.headers()));
             }
             Err(error) => verdicts.add_undecided(&error),
         }

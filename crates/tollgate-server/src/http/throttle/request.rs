@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
-use tollgate::{Cost, Limit, LimitError, Limiter, Memory, Quota, Slices};
+use tollgate::{Cost, Limit, Limiter, Memory, Quota, Slices};
 use tollgate_rules::{Algorithm, closest_word};
 
 use crate::http::problem::Mistake;
 use crate::http::reading::{self, Found, Listed, Reader};
+use crate::throttled::limit;
 
 /// What a body asks for.
 #[derive(Debug)]
@@ -64,26 +65,6 @@ impl<'a> Listed<'a> for Throttle<'a> {
         };
         reader.finish(read)
     }
-}
-
-/// What the limit is called. Counters are filed under it, so one key has a counter for each
-/// algorithm; it is fixed text, so that no request pays for making it.
-const fn limit_name(algorithm: Algorithm) -> &'static str {
-    match algorithm {
-        Algorithm::TokenBucket => "throttle:token_bucket",
-        Algorithm::LeakyBucket => "throttle:leaky_bucket",
-        Algorithm::Queue => "throttle:queue",
-        Algorithm::FixedWindow => "throttle:fixed_window",
-        Algorithm::SlidingWindow => "throttle:sliding_window",
-        Algorithm::SlidingLog => "throttle:sliding_log",
-    }
-}
-
-/// The limit for a quota that came with a request.
-///
-/// Without debt: what is throttled this way is never settled afterwards.
-fn limit(algorithm: Algorithm, quota: Quota, slices: Slices) -> Result<Limit, LimitError> {
-    algorithm.limit(limit_name(algorithm), quota, slices).map(Limit::without_debt)
 }
 
 impl Reader {
@@ -192,19 +173,5 @@ impl Reader {
         };
         let quota_is_right = limit(algorithm, quota, undivided).is_ok();
         self.refuse(if quota_is_right { Field::Slices } else { Field::Quota }, error)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_algorithm_has_counters_of_its_own() {
-        for algorithm in Algorithm::ALL {
-            let limit = limit(algorithm, "10/min".parse().unwrap(), Slices::Weighted(1)).unwrap();
-            assert_eq!(limit.algorithm(), algorithm.as_str());
-            assert_eq!(limit.name(), format!("throttle:{}", algorithm.as_str()));
-        }
     }
 }

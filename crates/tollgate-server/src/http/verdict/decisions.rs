@@ -1,8 +1,10 @@
 //! Every limit's answer, as JSON.
 
 use serde::{Serialize, Serializer};
-use tollgate::{Ask, By, Check, Decision, Outage, Plan, Scope, Span, Verdict};
+use tollgate::{Ask, Check, Decision, Plan, Span, Verdict};
 use tollgate_rules::{Mode, Planned, Rule};
+
+use crate::told::is_unasked;
 
 /// Every decision that was made; alternatives that were not needed are left out.
 #[derive(Clone, Copy)]
@@ -37,14 +39,6 @@ impl<'a> Decisions<'a> {
 /// Whether a check asks for anything: one that only tells of a change of tier does not.
 fn asks(check: &Check<'_>) -> bool {
     !matches!(check.asks(), Ask::Rescale { .. })
-}
-
-/// Whether a check was answered without being asked, because the store was not there: how its
-/// counter stands is not known.
-pub(in crate::http) fn is_unasked(check: &Check<'_>, verdict: &Verdict) -> bool {
-    matches!(verdict.by(), By::Share | By::Policy)
-        && check.scope() == Scope::Cluster
-        && check.outage() != Outage::Local
 }
 
 impl Serialize for Decisions<'_> {

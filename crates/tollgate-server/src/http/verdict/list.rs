@@ -5,6 +5,7 @@ use tollgate::CheckError;
 use tracing::debug;
 
 use super::Decided;
+use crate::http::problem;
 
 /// What stands in a list where a verdict would be.
 #[derive(Serialize)]
@@ -28,13 +29,13 @@ impl Verdicts {
 
     pub(in crate::http) fn add(&mut self, decided: &Decided<'_>) {
         self.next();
-        decided.write(&mut self.list, None);
+        decided.write(&mut self.list, decided.status(None));
     }
 
     /// Adds that one could not be decided: the others have been, and their verdicts have to be told.
     pub(in crate::http) fn add_undecided(&mut self, error: &CheckError) {
         self.next();
-        let undecided = Undecided { allowed: None, error: error.to_string() };
+        let undecided = Undecided { allowed: None, error: problem::undecided(error) };
         // Writing text to memory does not fail.
         let _ = serde_json::to_writer(&mut self.list, &undecided);
         debug!(%error, "not decided");

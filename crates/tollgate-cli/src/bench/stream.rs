@@ -1,0 +1,79 @@
+//! A connection on which requests follow one another, several at a time.
+
+use std::io;
+use std::net::SocketAddr;
+use std::time::Instant;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+use super::driver::Course;
+use super::tally::Outcome;
+
+/// How requests and answers are written.
+pub(super) trait Dialect {
+    /// Writes the request of a caller.
+    fn ask(&self, key: u64, out: &mut Vec<u8>);
+
+    /// The first answer and where it ends, if it is all there.
+    fn answer(&self, bytes: &[u8]) -> Result<Option<(usize, Outcome)>, Unreadable>;
+}
+
+/// What was found instead of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Unreadable(pub(super) &'static str);
+
+/// Asks over one connection until it is over.
+pub(super) async fn converse(
+    address: SocketAddr,
+    dialect: &impl Dialect,
+    mut course: Course,
+) -> Course {
+    match asking(address, dialect, &mut course).await {
+        Ok(()) => {}
+        Err(error) => course.tally.complain(|| error.to_string()),
+    }
+    course
+}
+
+async fn asking(
+    address: SocketAddr,
+    dialect: &impl Dialect,
+    course: &mut Course,
+) -> io::Result<()> {
+    let mut stream = TcpStream::connect(address).await?;
+    stream.set_nodelay(true)?;
+    let (mut out, mut read) = (Vec::new(), Vec::with_capacity(64 * 1_024));
+    while let Some(due) = course.pace.next().await {
+        out.clear();
+        for _ in 0..course.pipeline {
+            dialect.ask(course.keys.draw(), &mut out);
+        }
+        stream.write_all(&out).await?;
+        let mut left = course.pipeline;
+        while left > 0 {
+            if stream.read_buf(&mut read).await? == 0 {
+                return Err(io::Error::other("the server closed the connection"));
+            }
+            let wait = Instant::now().saturating_duration_since(due);
+            let mut done = 0;
+            while left > 0 {
+                let rest = read.get(done..).unwrap_or_default();
+                match dialect.answer(rest) {
+                    Ok(Some((length, outcome))) => {
+                        course.tally.add(outcome, wait);
+                        (done, left) = (done + length, left - 1);
+                    }
+                    Ok(None) => break,
+                    Err(Unreadable(found)) => {
+                        let text = format!("the server answered {found}");
+                        return Err(io::Error::other(text));
+                    }
+                }
+            }
+            read.drain(..done);
+        }
+        course.counted();
+    }
+    Ok(())
+}

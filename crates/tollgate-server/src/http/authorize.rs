@@ -1,0 +1,34 @@
+//! `/v1/authorize`: for proxies that ask about each request before they pass it on.
+
+mod original;
+
+use std::net::IpAddr;
+
+use hyper::Request;
+use hyper::body::Incoming;
+use tollgate::{Clock, Store};
+use tollgate_rules::Tollgate;
+
+use self::original::Original;
+use super::problem::Problem;
+use super::{Answer, body, check};
+use crate::metrics::Metrics;
+
+/// Headers, plan, store, verdict, response: without a body where the request may go ahead.
+pub(super) async fn answer<S: Store>(
+    gate: &Tollgate<S>,
+    metrics: &Metrics,
+    peer: IpAddr,
+    request: Request<Incoming>,
+) -> Result<Answer, Problem> {
+    let (head, sent) = request.into_parts();
+    // Some proxies pass the body on; it says nothing that rules go by.
+    body::skip(sent).await;
+    let original = Original::of(&head).map_err(Problem::mistaken)?;
+    let request = original.request(peer);
+    let answered = gate.decide(&request, |answered| {
+        let now = gate.limiter().store().clock().now();
+        check::decided(metrics, answered).into_bare_answer(original.deny_status(), now)
+    });
+    answered.await.map_err(Problem::undecided)
+}

@@ -1,0 +1,193 @@
+//! Proxies that ask about each request before they pass it on.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use super::client::{Client, Reply};
+use super::gate::Gate;
+
+const RULES: &str = "
+identify:
+  ip: { trusted_proxies: [127.0.0.0/8] }
+  user: { header: x-user-id }
+  key: { query: key }
+rules:
+  - { name: checkout, match: { method: POST, path: /checkout, host: shop.example }, key: [], limit: 1/min }
+  - { name: per-user, match: { path: /mine }, key: user, limit: 1/min }
+  - { name: per-address, match: { path: /addressed }, key: ip, limit: 1/min }
+  - { name: per-key, match: { path: /keyed }, key: key, limit: 1/min }
+";
+
+async fn ask(client: &mut Client, line: &str, headers: &[(&str, &str)]) -> Reply {
+    let mut head = format!("{line} HTTP/1.1\r\n");
+    if !headers.iter().any(|(name, _)| *name == "Host") {
+        head.push_str("Host: tollgate\r\n");
+    }
+    for (name, value) in headers {
+        let _ = write!(head, "{name}: {value}\r\n");
+    }
+    client.send(head + "\r\n").await;
+    client.reply().await
+}
+
+const FORWARDED: &[(&str, &str)] = &[
+    ("X-Forwarded-Method", "POST"),
+    ("X-Forwarded-Uri", "/checkout?currency=EUR"),
+    ("X-Forwarded-Host", "shop.example"),
+];
+const ORIGINAL: &[(&str, &str)] = &[
+    ("X-Original-Method", "POST"),
+    ("X-Original-URI", "/checkout"),
+    ("X-Original-Host", "shop.example"),
+];
+const INGRESS: &[(&str, &str)] =
+    &[("X-Original-Method", "POST"), ("X-Original-URL", "https://shop.example/checkout")];
+const NGINX: &[(&str, &str)] =
+    &[("X-Original-Method", "POST"), ("X-Original-URI", "/checkout"), ("Host", "shop.example")];
+const ENVOY: &[(&str, &str)] = &[("Host", "shop.example"), ("Content-Length", "0")];
+
+#[tokio::test]
+async fn each_proxy_tells_of_the_request_in_its_own_way() {
+    for (line, headers) in [
+        ("GET /v1/authorize", FORWARDED),
+        ("PURGE /v1/authorize", FORWARDED),
+        ("GET /v1/authorize", ORIGINAL),
+        ("GET /v1/authorize", INGRESS),
+        ("GET /v1/authorize", NGINX),
+        ("POST /v1/authorize/checkout?a=b", ENVOY),
+        ("POST /v1/authorize/checkout?deny_status=200", ENVOY),
+    ] {
+        let (gate, _) = Gate::by(RULES).await;
+        let mut client = gate.client().await;
+        let allowed = ask(&mut client, line, headers).await;
+        assert_eq!((allowed.status, allowed.text()), (200, ""), "{line} {headers:?}");
+        assert_eq!(allowed.header("content-type"), None);
+        assert_eq!(allowed.header("cache-control"), Some("no-store"));
+        assert_eq!(allowed.header("x-ratelimit-remaining"), Some("0"), "the rule applied: {line}");
+        let refused = ask(&mut client, line, headers).await;
+        assert_eq!((refused.status, refused.header("retry-after")), (429, Some("60")), "{line}");
+        let problem = refused.json();
+        assert_eq!(
+            (&problem["status"], &problem["title"]),
+            (&json!(429), &json!("Quota exceeded"))
+        );
+        assert_eq!(problem.get("decisions"), None, "clients may read it");
+    }
+}
+
+#[tokio::test]
+async fn a_refusal_has_the_status_that_was_asked_for() {
+    let (gate, _) = Gate::by(RULES).await;
+    let mut client = gate.client().await;
+    for status in [200, 403, 403] {
+        let reply = ask(&mut client, "GET /v1/authorize?deny_status=403", FORWARDED).await;
+        assert_eq!(reply.status, status);
+    }
+    let reply = ask(&mut client, "GET /v1/authorize?deny=403", FORWARDED).await;
+    assert_eq!((reply.status, reply.problem()["errors"][0]["field"].clone()), (400, json!("deny")));
+}
+
+#[tokio::test]
+async fn it_is_the_same_question_as_a_check() {
+    let (gate, _) = Gate::by(RULES).await;
+    let mut client = gate.client().await;
+    let told = |uri: &'static str| [("X-Forwarded-Method", "GET"), ("X-Forwarded-Uri", uri)];
+    let with = |uri, more: &[(&'static str, &'static str)]| [&told(uri)[..], more].concat();
+    for (headers, body) in [
+        (
+            with("/mine", &[("X-User-Id", "42")]),
+            json!({"attributes": {"method": "GET", "path": "/mine"}, "headers": {"x-user-id": "42"}}),
+        ),
+        (
+            with("/addressed", &[("X-Forwarded-For", "198.51.100.1, 203.0.113.9")]),
+            json!({"attributes": {"method": "GET", "path": "/addressed"}, "peer": "203.0.113.9"}),
+        ),
+        (
+            with("/keyed?key=k", &[]),
+            json!({"attributes": {"method": "GET", "path": "/keyed?key=k"}}),
+        ),
+    ] {
+        assert_eq!(ask(&mut client, "GET /v1/authorize", &headers).await.status, 200);
+        let refused = client.post("/v1/check", body.to_string()).await;
+        assert_eq!(refused.status, 429, "{headers:?} met the same counter");
+    }
+    let other = with("/addressed", &[("X-Forwarded-For", "198.51.100.1")]);
+    assert_eq!(ask(&mut client, "GET /v1/authorize", &other).await.status, 200);
+}
+
+#[tokio::test]
+async fn what_a_client_may_have_forged_is_not_believed() {
+    let (gate, _) = Gate::by(RULES).await;
+    let mut client = gate.client().await;
+    let forged: [&[(&str, &str)]; 4] = [
+        &[("X-Original-URI", "/other")],
+        &[("X-Original-Method", "GET")],
+        &[("X-Forwarded-Uri", "/other")],
+        &[("X-Original-Host", "other.example")],
+    ];
+    for more in forged {
+        let reply = ask(&mut client, "GET /v1/authorize", &[FORWARDED, more].concat()).await;
+        assert_eq!(reply.status, 400, "{more:?}");
+        let problem = reply.problem();
+        let detail = problem["errors"][0]["detail"].as_str().unwrap();
+        assert!(detail.contains("let the proxy set one of them"), "{detail}");
+    }
+    let same = [FORWARDED, &[("X-Original-Method", "POST")]].concat();
+    assert_eq!(ask(&mut client, "GET /v1/authorize", &same).await.status, 200);
+}
+
+#[tokio::test]
+async fn a_proxy_that_does_not_say_what_was_asked_for_is_told_so() {
+    let (gate, _) = Gate::by(RULES).await;
+    let mut client = gate.client().await;
+    for (headers, fields) in [
+        (&[][..], &["x-forwarded-method", "x-forwarded-uri"][..]),
+        (&[("X-Forwarded-Method", "GET")], &["x-forwarded-uri"]),
+        (&[("X-Original-URI", "/")], &["x-forwarded-method"]),
+        (&[("X-Original-Method", ""), ("X-Original-URI", "/")], &["x-original-method"]),
+        (
+            &[("X-Forwarded-Method", "{}"), ("X-Forwarded-Uri", "x"), ("X-Forwarded-Host", "a b")],
+            &["x-forwarded-method", "x-forwarded-uri", "x-forwarded-host"],
+        ),
+    ] {
+        let reply = ask(&mut client, "GET /v1/authorize", headers).await;
+        assert_eq!(reply.status, 400, "{headers:?}");
+        let problem = reply.problem();
+        let told = problem["errors"].as_array().unwrap();
+        let told: Vec<_> = told.iter().map(|error| error["field"].as_str().unwrap()).collect();
+        assert_eq!(told, fields);
+    }
+}
+
+#[tokio::test]
+async fn a_body_is_read_past() {
+    let (gate, _) = Gate::by(RULES).await;
+    let mut client = gate.client().await;
+    for body in ["x".repeat(10), "x".repeat(300_000)] {
+        let length = body.len();
+        let head = "X-Forwarded-Method: POST\r\nX-Forwarded-Uri: /other\r\n";
+        let head = format!(
+            "POST /v1/authorize HTTP/1.1\r\nHost: a\r\n{head}Content-Length: {length}\r\n\r\n"
+        );
+        client.send(head + &body).await;
+        assert_eq!(client.reply().await.status, 200);
+    }
+}
+
+#[tokio::test]
+async fn slots_and_delays_are_told_in_headers() {
+    let rules = "rules: [{ name: slots, key: [], limit: { concurrent: 1 } }, \
+                         { name: queue, key: [], limit: 1/s burst 3, algorithm: queue }]";
+    let (gate, _) = Gate::by(rules).await;
+    let mut client = gate.client().await;
+    let line = "GET /v1/authorize/";
+    let reply = ask(&mut client, line, &[]).await;
+    let slot = reply.header("x-tollgate-slot").unwrap().to_owned();
+    assert_eq!((reply.status, reply.header("x-tollgate-delay-ms")), (200, None));
+    assert_eq!(ask(&mut client, line, &[]).await.status, 429);
+    let released = client.post("/v1/release", json!({"slot": slot}).to_string()).await;
+    assert_eq!(released.json()["released"], 1);
+    let reply = ask(&mut client, line, &[]).await;
+    assert_eq!((reply.status, reply.header("x-tollgate-delay-ms")), (200, Some("1000")));
+}

@@ -1,0 +1,185 @@
+//! Calls as they come over HTTP/2, also those that no client of gRPC would make.
+
+use std::convert::Infallible;
+
+use http_body_util::{BodyExt, Full};
+use hyper::body::Bytes;
+use hyper::header::HeaderMap;
+use hyper::{Request, Response, StatusCode};
+use hyper_util::rt::{TokioExecutor, TokioIo};
+use prost::Message;
+use tokio::net::TcpStream;
+use tollgate::{Applied, Check, CheckError, Decision, ManualClock, Set, Store};
+use tollgate_server::{Measured, Server, Size};
+
+use super::gate::by_rules;
+use super::grpc::{GrpcGate, LIMIT, RateLimitRequest, RateLimitResponse, descriptor};
+
+const RULES: &str = "rules: [{ name: all, key: [], limit: 5/min }]";
+
+/// A message, framed.
+fn framed(message: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(message.len()).unwrap().to_be_bytes();
+    [&[0], &length[..], message].concat()
+}
+
+fn asked() -> Vec<u8> {
+    let call = RateLimitRequest {
+        domain: "edge".to_owned(),
+        descriptors: vec![descriptor(&[("a", "b")])],
+        hits_addend: 0,
+    };
+    framed(&call.encode_to_vec())
+}
+
+/// Sends a request as it is.
+async fn send(gate: &GrpcGate, request: Request<Full<Bytes>>) -> (Response<()>, Bytes, HeaderMap) {
+    let stream = TokioIo::new(TcpStream::connect(gate.address).await.unwrap());
+    let builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
+    let (mut sender, connection) = builder.handshake::<_, Full<Bytes>>(stream).await.unwrap();
+    let connection = tokio::spawn(connection);
+    let (head, body) = sender.send_request(request).await.unwrap().into_parts();
+    let body = body.collect().await.unwrap();
+    let trailers = body.trailers().cloned().unwrap_or_default();
+    connection.abort();
+    (Response::from_parts(head, ()), body.to_bytes(), trailers)
+}
+
+fn call(path: &str, body: Vec<u8>, headers: &[(&str, &str)]) -> Request<Full<Bytes>> {
+    let mut request = Request::post(format!("http://tollgate{path}"));
+    if !headers.iter().any(|(name, _)| *name == "content-type") {
+        request = request.header("content-type", "application/grpc");
+    }
+    for (name, value) in headers {
+        request = request.header(*name, *value);
+    }
+    request.body(Full::new(body.into())).unwrap()
+}
+
+#[tokio::test]
+async fn an_answer_is_a_message_and_its_status_behind_it() {
+    let gate = GrpcGate::by(RULES).await;
+    for kind in ["application/grpc", "application/grpc+proto", "application/grpc;charset=utf-8"] {
+        let (head, body, trailers) =
+            send(&gate, call(LIMIT, asked(), &[("content-type", kind)])).await;
+        assert_eq!(head.status(), StatusCode::OK);
+        assert_eq!(head.headers()["content-type"], "application/grpc");
+        assert_eq!(trailers["grpc-status"], "0");
+        assert_eq!(body[..5], framed(&body[5..])[..5]);
+        assert_eq!(RateLimitResponse::decode(&body[5..]).unwrap().statuses.len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_cannot_be_read_fails_and_is_told_why() {
+    let gate = GrpcGate::by(RULES).await;
+    let mut compressed = asked();
+    compressed[0] = 1;
+    let mut longer = asked();
+    longer.push(0);
+    let shorter = asked()[..20].to_vec();
+    let huge = [&[0, 0xff, 0xff, 0xff, 0xff][..], &[0; 100]].concat();
+    for (path, body, headers, status, words) in [
+        (LIMIT, vec![], &[][..], "3", "no%20message"),
+        (LIMIT, vec![0, 0, 0], &[], "3", "no%20message"),
+        (LIMIT, longer, &[], "3", "another%20length"),
+        (LIMIT, shorter, &[], "3", "another%20length"),
+        (LIMIT, huge, &[], "8", "longer%20than%2065536"),
+        (LIMIT, framed(&vec![0; 70_000]), &[], "8", "longer%20than%2065536"),
+        (LIMIT, framed(b"nonsense"), &[], "3", "cannot%20be%20read"),
+        (LIMIT, compressed, &[], "12", "compressed"),
+        (LIMIT, asked(), &[("grpc-encoding", "gzip")], "12", "compressed"),
+        ("/envoy.service.ratelimit.v3.RateLimitService/Other", asked(), &[], "12", "no%20method"),
+        ("/", asked(), &[], "12", "no%20method"),
+    ] {
+        let (head, body, trailers) = send(&gate, call(path, body, headers)).await;
+        assert_eq!((head.status(), body.len(), trailers.len()), (StatusCode::OK, 0, 0));
+        let told = head.headers()["grpc-message"].to_str().unwrap();
+        assert_eq!(head.headers()["grpc-status"], status, "{told}");
+        assert!(told.contains(words), "{told}");
+    }
+    let kind = [("content-type", "application/json")];
+    let (head, body, _) = send(&gate, call(LIMIT, asked(), &kind)).await;
+    assert_eq!(head.status(), StatusCode::UNSUPPORTED_MEDIA_TYPE);
+    assert!(body.starts_with(b"this port speaks gRPC"));
+    let get = Request::get("http://tollgate/").body(Full::default()).unwrap();
+    assert_eq!(send(&gate, get).await.0.status(), StatusCode::UNSUPPORTED_MEDIA_TYPE);
+    assert_eq!(
+        gate.standings(&[descriptor(&[("a", "b")])]).await,
+        [(false, 4)],
+        "none was charged"
+    );
+}
+
+#[tokio::test]
+async fn a_message_may_come_in_pieces() {
+    let gate = GrpcGate::by(RULES).await;
+    let stream = TokioIo::new(TcpStream::connect(gate.address).await.unwrap());
+    let builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
+    let (mut sender, connection) = builder.handshake(stream).await.unwrap();
+    let connection = tokio::spawn(connection);
+    let pieces = asked().into_iter().map(|byte| Ok::<_, Infallible>(Bytes::from(vec![byte])));
+    let body = Pieces(pieces.collect::<Vec<_>>().into_iter());
+    let request = Request::post(format!("http://tollgate{LIMIT}"))
+        .header("content-type", "application/grpc")
+        .body(body)
+        .unwrap();
+    let answer = sender.send_request(request).await.unwrap().into_body().collect().await.unwrap();
+    assert_eq!(answer.trailers().unwrap()["grpc-status"], "0");
+    connection.abort();
+}
+
+/// A body of these pieces.
+struct Pieces(std::vec::IntoIter<Result<Bytes, Infallible>>);
+
+impl hyper::body::Body for Pieces {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: std::pin::Pin<&mut Self>,
+        _: &mut std::task::Context<'_>,
+    ) -> std::task::Poll<Option<Result<hyper::body::Frame<Bytes>, Infallible>>> {
+        let piece = self.0.next();
+        std::task::Poll::Ready(piece.map(|piece| piece.map(hyper::body::Frame::data)))
+    }
+}
+
+/// A store that never answers.
+struct Silent(ManualClock);
+
+impl Store for Silent {
+    type Clock = ManualClock;
+
+    fn clock(&self) -> &ManualClock {
+        &self.0
+    }
+
+    async fn apply<'a>(
+        &'a self,
+        _: &'a Set<'a>,
+        _: &'a mut [Option<Decision>],
+    ) -> Result<Applied, CheckError> {
+        std::future::pending().await
+    }
+
+    fn apply_detached(&self, _: Check<'_>) {}
+}
+
+impl Measured for Silent {
+    fn size(&self) -> Size {
+        Size::default()
+    }
+}
+
+#[tokio::test]
+async fn nobody_waits_longer_than_it_says_it_does() {
+    let clock = ManualClock::default();
+    let gate = GrpcGate::open(Server::new(by_rules(Silent(clock.clone()), RULES)), clock).await;
+    for (timeout, waited) in [("20m", "17"), ("3m", "0"), ("1n", "0"), ("0m", "0")] {
+        let (head, _, _) = send(&gate, call(LIMIT, asked(), &[("grpc-timeout", timeout)])).await;
+        assert_eq!(head.headers()["grpc-status"], "4");
+        let told = head.headers()["grpc-message"].to_str().unwrap();
+        assert!(told.starts_with(&format!("not%20decided%20within%20{waited}%20ms")), "{told}");
+    }
+}

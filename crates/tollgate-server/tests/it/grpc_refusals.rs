@@ -1,0 +1,203 @@
+//! What a refused caller is told, and what becomes of calls while the store is not there.
+
+use std::fmt::Write as _;
+
+use prost_types::value::Kind;
+use serde_json::{Value, json};
+use tollgate::ManualClock;
+use tollgate_server::Server;
+use tonic::Code as Failure;
+
+use super::fading::Fading;
+use super::gate::by_rules;
+use super::grpc::{
+    DescriptorStatus, GrpcGate, RateLimitRequest, RateLimitResponse, descriptor,
+    rate_limit_response::Code, wrong,
+};
+
+const RULES: &str = "
+identify:
+  user: { attribute: user }
+  tenant: { attribute: tenant, if_missing: 401 }
+  tier: { attribute: tier, default: free }
+tiers:
+  free: { api: 1/min }
+  gold: { api: 5/min }
+rules:
+  - { name: api, match: { attribute: { kind: api } }, key: user, limit: { tier: api } }
+  - { name: strict, match: { attribute: { kind: strict } }, key: user, limit: 5/min, on_store_error: deny }
+  - { name: local, match: { attribute: { kind: local } }, key: user, limit: 5/min }
+  - { name: open, match: { attribute: { kind: open } }, key: user, limit: 5/min, on_store_error: allow }
+  - { name: tenants, match: { attribute: { kind: tenants } }, key: tenant, limit: 5/min }
+block:
+  - { user: mallory }
+";
+
+fn header<'a>(answer: &'a RateLimitResponse, name: &str) -> Option<&'a str> {
+    let mut found = answer.response_headers_to_add.iter().filter(|header| header.key == name);
+    let first = found.next().map(|header| header.value.as_str());
+    assert!(found.next().is_none(), "{name} is told once");
+    first
+}
+
+fn metadata(answer: &RateLimitResponse, name: &str) -> Option<Kind> {
+    answer.dynamic_metadata.as_ref()?.fields.get(name)?.kind.clone()
+}
+
+#[allow(clippy::unnecessary_wraps, reason = "as it is found")]
+fn text(text: &str) -> Option<Kind> {
+    Some(Kind::StringValue(text.to_owned()))
+}
+
+#[tokio::test]
+async fn headers_are_told_with_every_answer_and_a_type_only_with_a_body() {
+    let gate = GrpcGate::by(RULES).await;
+    let api = [descriptor(&[("kind", "api"), ("user", "a"), ("tier", "gold")])];
+    let answer = gate.ask(&api).await;
+    for (name, value) in [
+        ("x-ratelimit-limit", "5"),
+        ("x-ratelimit-remaining", "4"),
+        ("x-ratelimit-reset", "12"),
+        ("ratelimit-policy", r#""api";q=5;w=60"#),
+        ("ratelimit", r#""api";r=4;t=12"#),
+        ("x-ratelimit-tier", "gold"),
+    ] {
+        assert_eq!(header(&answer, name), Some(value), "{name}");
+    }
+    for name in ["content-type", "retry-after", "cache-control"] {
+        assert_eq!(header(&answer, name), None, "{name}");
+    }
+    assert_eq!(metadata(&answer, "rule"), text("api"));
+    assert_eq!(metadata(&answer, "tier"), text("gold"));
+    assert_eq!(metadata(&answer, "reason"), None);
+}
+
+#[tokio::test]
+async fn a_refusal_says_why_and_when_to_come_back() {
+    let gate = GrpcGate::by(RULES).await;
+    let api = [descriptor(&[("kind", "api"), ("user", "a"), ("tier", "free")])];
+    assert_eq!(gate.ask(&api).await.overall_code(), Code::Ok);
+    let answer = gate.ask(&api).await;
+    assert_eq!(answer.overall_code(), Code::OverLimit);
+    for (name, value) in [
+        ("x-ratelimit-remaining", "0"),
+        ("retry-after", "60"),
+        ("content-type", "application/problem+json"),
+        ("cache-control", "no-store"),
+    ] {
+        assert_eq!(header(&answer, name), Some(value), "{name}");
+    }
+    let body: Value = serde_json::from_slice(&answer.raw_body).unwrap();
+    assert_eq!((&body["status"], &body["violated-policies"]), (&json!(429), &json!(["api"])));
+    assert!(body["detail"].as_str().unwrap().contains("come back in 60 seconds"), "{body}");
+    assert_eq!(metadata(&answer, "reason"), text("exhausted"));
+    assert_eq!(metadata(&answer, "rule"), text("api"));
+    assert_eq!(metadata(&answer, "tier"), text("free"));
+    assert_eq!(metadata(&answer, "retry_after_ms"), Some(Kind::NumberValue(60_000.0)));
+}
+
+#[tokio::test]
+async fn who_is_listed_or_does_not_say_who_it_is_is_refused_and_nobody_else_is_charged() {
+    let gate = GrpcGate::by(RULES).await;
+    let local = descriptor(&[("kind", "local"), ("user", "a")]);
+    for (entries, reason) in [
+        (&[("kind", "local"), ("user", "mallory")][..], "listed"),
+        (&[("kind", "tenants"), ("user", "a")], "unidentified"),
+    ] {
+        let answer = gate.ask(&[local.clone(), descriptor(entries)]).await;
+        let codes: Vec<Code> = answer.statuses.iter().map(DescriptorStatus::code).collect();
+        assert_eq!(
+            (answer.overall_code(), codes),
+            (Code::OverLimit, vec![Code::Ok, Code::OverLimit])
+        );
+        assert_eq!(metadata(&answer, "reason"), text(reason));
+        assert!(!answer.raw_body.is_empty());
+    }
+    assert_eq!(gate.standings(&[local]).await, [(false, 4)]);
+}
+
+#[tokio::test]
+async fn without_the_store_each_rule_goes_by_what_it_says() {
+    let clock = ManualClock::default();
+    let (store, hand) = Fading::new(clock.clone());
+    let gate = GrpcGate::open(Server::new(by_rules(store, RULES)), clock).await;
+    hand.fade("connection refused");
+    for (kind, code, by) in [
+        ("strict", Code::OverLimit, "policy"),
+        ("local", Code::Ok, "share"),
+        ("open", Code::Ok, "policy"),
+    ] {
+        let answer = gate.ask(&[descriptor(&[("kind", kind), ("user", "a")])]).await;
+        assert_eq!((answer.overall_code(), metadata(&answer, "by")), (code, text(by)), "{kind}");
+        let known = answer.statuses[0].current_limit.is_some();
+        assert_eq!(known, kind == "local", "what nobody knows is not told");
+        if code == Code::OverLimit {
+            assert_eq!(metadata(&answer, "reason"), text("unreachable"));
+            let body: Value = serde_json::from_slice(&answer.raw_body).unwrap();
+            assert_eq!(body["title"], "Temporary reduced capacity");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_makes_no_sense_is_told_what_is_wrong_with_it() {
+    let gate = GrpcGate::by(RULES).await;
+    let fine = || descriptor(&[("kind", "local"), ("user", "a")]);
+    let many = |count: usize| vec![fine(); count];
+    let mut entries = fine();
+    entries.entries = vec![entries.entries[0].clone(); 65];
+    let mut limited = fine();
+    limited.limit = Some(super::grpc::RateLimitOverride { requests_per_unit: 5, unit: 0 });
+    let mut contradictory = vec![fine(), fine()];
+    for (index, descriptor) in contradictory.iter_mut().enumerate() {
+        let requests_per_unit = 5 + u32::try_from(index).unwrap();
+        descriptor.limit = Some(super::grpc::RateLimitOverride { requests_per_unit, unit: 2 });
+    }
+    let long = "x".repeat(66_000);
+    for (domain, descriptors, code, words) in [
+        ("", vec![fine()], Failure::InvalidArgument, "no domain"),
+        ("edge", vec![], Failure::InvalidArgument, "no descriptors"),
+        ("edge", many(65), Failure::ResourceExhausted, "65 descriptors; send at most 64"),
+        ("edge", many(10_000), Failure::ResourceExhausted, "longer than 65536 bytes"),
+        (
+            "edge",
+            vec![fine(), descriptor(&[])],
+            Failure::InvalidArgument,
+            "descriptor 2 of the call has no entries",
+        ),
+        ("edge", vec![descriptor(&[("", "x")])], Failure::InvalidArgument, "without a key"),
+        ("edge", vec![entries], Failure::InvalidArgument, "65 entries; send at most 64"),
+        (
+            "edge",
+            vec![descriptor(&[("tollgate", "dance")])],
+            Failure::InvalidArgument,
+            "not `charge`",
+        ),
+        ("edge", vec![descriptor(&[("kind", &long)])], Failure::ResourceExhausted, "longer than"),
+        ("edge", vec![limited], Failure::InvalidArgument, "the unit 0, which is none"),
+        ("edge", contradictory, Failure::InvalidArgument, "two different limits"),
+    ] {
+        let call = RateLimitRequest { domain: domain.to_owned(), descriptors, hits_addend: 0 };
+        let (found, text) = wrong(gate.limit(call).await);
+        assert_eq!(found, code, "{text}");
+        assert!(text.contains(words), "{text}");
+    }
+    let answer = gate.standings(&many(64)).await;
+    assert_eq!(answer.iter().filter(|(over, _)| *over).count(), 59, "64 are decided, 5 fit");
+}
+
+#[tokio::test]
+async fn more_checks_than_one_step_has_are_too_many() {
+    let mut rules = String::from("rules:\n");
+    for number in 0..33 {
+        writeln!(rules, "  - {{ name: rule-{number}, key: [], limit: 9/min }}").unwrap();
+    }
+    let gate = GrpcGate::by(&rules).await;
+    let one = descriptor(&[("a", "b")]);
+    assert_eq!(gate.ask(std::slice::from_ref(&one)).await.overall_code(), Code::Ok);
+    let descriptors = vec![one.clone(), one];
+    let call = RateLimitRequest { domain: "edge".to_owned(), descriptors, hits_addend: 0 };
+    let (code, text) = wrong(gate.limit(call).await);
+    assert_eq!(code, Failure::ResourceExhausted);
+    assert!(text.contains("66 checks in one step; use at most 64"), "{text}");
+}

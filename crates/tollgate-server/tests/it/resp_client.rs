@@ -1,0 +1,145 @@
+//! A client of the protocol of Redis that sends exactly the bytes it is told, and reads one answer at
+//! a time.
+
+use std::net::SocketAddr;
+
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+use tokio::net::TcpStream;
+
+/// One connection.
+pub(crate) struct RespClient {
+    stream: BufReader<TcpStream>,
+}
+
+/// An answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Answer {
+    Simple(String),
+    Error(String),
+    Integer(i64),
+    Text(String),
+    Null,
+    List(Vec<Answer>),
+    Set(Vec<Answer>),
+    Map(Vec<(Answer, Answer)>),
+    Verbatim(String),
+}
+
+impl Answer {
+    pub(crate) fn text(text: &str) -> Self {
+        Self::Text(text.to_owned())
+    }
+
+    pub(crate) fn ok() -> Self {
+        Self::Simple("OK".to_owned())
+    }
+
+    /// Five numbers, as a throttle is answered.
+    pub(crate) fn numbers(numbers: [i64; 5]) -> Self {
+        Self::List(numbers.map(Self::Integer).into())
+    }
+
+    pub(crate) fn error(text: &str) -> Self {
+        Self::Error(text.to_owned())
+    }
+
+    /// What a map says under a name; a list may stand for one.
+    pub(crate) fn get(&self, name: &str) -> &Self {
+        let name = Self::text(name);
+        let found = match self {
+            Self::Map(entries) => {
+                entries.iter().find(|(other, _)| *other == name).map(|(_, value)| value)
+            }
+            Self::List(items) => items.chunks(2).find(|pair| pair[0] == name).map(|pair| &pair[1]),
+            other => panic!("no map: {other:?}"),
+        };
+        found.unwrap_or_else(|| panic!("no {name:?} in {self:?}"))
+    }
+}
+
+/// A command as clients send it.
+pub(crate) fn command<A: AsRef<[u8]>>(arguments: &[A]) -> Vec<u8> {
+    let mut bytes = format!("*{}\r\n", arguments.len()).into_bytes();
+    for argument in arguments {
+        let argument = argument.as_ref();
+        bytes.extend(format!("${}\r\n", argument.len()).bytes());
+        bytes.extend_from_slice(argument);
+        bytes.extend_from_slice(b"\r\n");
+    }
+    bytes
+}
+
+/// The same, of a text whose words are the arguments.
+pub(crate) fn words(text: &str) -> Vec<u8> {
+    command(&text.split(' ').collect::<Vec<_>>())
+}
+
+impl RespClient {
+    pub(crate) async fn connect(address: SocketAddr) -> Self {
+        Self { stream: BufReader::new(TcpStream::connect(address).await.unwrap()) }
+    }
+
+    pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
+        self.stream.write_all(bytes.as_ref()).await.unwrap();
+    }
+
+    /// Sends nothing more; answers may still come.
+    pub(crate) async fn finish(&mut self) {
+        self.stream.shutdown().await.unwrap();
+    }
+
+    /// Sends a command of these words, and waits for its answer.
+    pub(crate) async fn ask(&mut self, text: &str) -> Answer {
+        self.send(words(text)).await;
+        self.answer().await
+    }
+
+    pub(crate) async fn answer(&mut self) -> Answer {
+        self.try_answer().await.unwrap()
+    }
+
+    /// The next answer; `None` if the server has closed the connection.
+    pub(crate) async fn try_answer(&mut self) -> Option<Answer> {
+        let mut line = Vec::new();
+        // A reset is as good a goodbye as any.
+        if self.stream.read_until(b'\n', &mut line).await.unwrap_or(0) == 0 {
+            return None;
+        }
+        let line = String::from_utf8(line).unwrap();
+        let (kind, rest) = line.strip_suffix("\r\n").unwrap().split_at(1);
+        let count = || rest.parse::<usize>().unwrap();
+        Some(match kind {
+            "+" => Answer::Simple(rest.to_owned()),
+            "-" => Answer::Error(rest.to_owned()),
+            ":" => Answer::Integer(rest.parse().unwrap()),
+            "_" => Answer::Null,
+            "$" if rest == "-1" => Answer::Null,
+            "$" => Answer::Text(self.text(count()).await),
+            "=" => Answer::Verbatim(self.text(count()).await.strip_prefix("txt:").unwrap().into()),
+            "*" => Answer::List(self.answers(count()).await),
+            "~" => Answer::Set(self.answers(count()).await),
+            "%" => {
+                let items = self.answers(count() * 2).await;
+                let pairs = items.chunks(2).map(|pair| (pair[0].clone(), pair[1].clone()));
+                Answer::Map(pairs.collect())
+            }
+            other => panic!("{other:?} in {line:?}"),
+        })
+    }
+
+    async fn answers(&mut self, count: usize) -> Vec<Answer> {
+        let mut answers = Vec::new();
+        for _ in 0..count {
+            answers.push(Box::pin(self.answer()).await);
+        }
+        answers
+    }
+
+    async fn text(&mut self, length: usize) -> String {
+        let mut bytes = vec![0; length + 2];
+        self.stream.read_exact(&mut bytes).await.unwrap();
+        assert!(bytes.ends_with(b"\r\n"));
+        bytes.truncate(length);
+        String::from_utf8(bytes).unwrap()
+    }
+}

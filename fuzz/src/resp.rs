@@ -1,0 +1,74 @@
+//! The real server in this process, asked in the protocol of Redis.
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, mpsc};
+use std::thread;
+use std::time::Duration;
+
+use tokio::runtime::Builder;
+use tollgate::{Limiter, ManualClock, Memory};
+use tollgate_rules::{RuleSet, Tollgate};
+use tollgate_server::{Listeners, Protocol};
+
+/// A server that hangs is a finding, not something to wait for.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A running server.
+#[derive(Debug)]
+pub struct RespServer {
+    address: SocketAddr,
+    clock: ManualClock,
+}
+
+impl RespServer {
+    /// Starts a server in a thread of its own, which lasts as long as the process.
+    ///
+    /// # Panics
+    ///
+    /// If the machine has no port or no thread for it.
+    pub fn start() -> Self {
+        let clock = ManualClock::default();
+        let limiter = Limiter::new(Memory::with_clock(clock.clone()));
+        let rules = "rules: [{ name: per-user, key: user, limit: 9/min }]";
+        let rules = RuleSet::parse(rules).expect("rules that are right");
+        let gate = Arc::new(Tollgate::new(limiter, rules));
+        let (tell, told) = mpsc::channel();
+        thread::spawn(move || {
+            let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
+            runtime.block_on(async {
+                let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+                tell.send(listener.local_addr().expect("an address")).expect("a listener to it");
+                let listeners = Listeners::default().and(Protocol::Resp, listener);
+                tollgate_server::Server::new(gate).serve(listeners, std::future::pending()).await
+            })
+        });
+        Self { address: told.recv().expect("the server's address"), clock }
+    }
+
+    /// Moves the server's clock on, so that it may forget what earlier inputs counted.
+    pub fn advance(&self, by: Duration) {
+        self.clock.advance(by);
+    }
+
+    /// Everything that is answered on a connection of its own to these pieces.
+    ///
+    /// # Panics
+    ///
+    /// If the server does not close the connection in time.
+    pub fn ask(&self, pieces: &[&[u8]]) -> Vec<u8> {
+        let mut stream = TcpStream::connect(self.address).expect("a connection");
+        stream.set_nodelay(true).expect("small packets sent at once");
+        stream.set_read_timeout(Some(PATIENCE)).expect("a deadline for reading");
+        for piece in pieces {
+            // It may have closed the connection already, for good reason.
+            if stream.write_all(piece).is_err() {
+                break;
+            }
+        }
+        let _ = stream.shutdown(Shutdown::Write);
+        let mut answers = Vec::new();
+        stream.read_to_end(&mut answers).expect("the server answers and closes");
+        answers
+    }
+}
