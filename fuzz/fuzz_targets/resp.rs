@@ -1,6 +1,5 @@
 //! Asserts that whatever is sent where the protocol of Redis is spoken, in whatever pieces, only whole
-//! answers of that protocol come back, at most one for each line that was sent, and the same ones
-//! for the same bytes.
+//! answers of that protocol come back, and at most one for each line that was sent.
 
 #![no_main]
 
@@ -26,8 +25,7 @@ fuzz_target!(|data: &[u8]| {
     }
     let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
     assert!(count <= lines + 1, "{count} answers to {lines} lines");
-    // Until everything is as it was before.
-    SERVER.advance(Duration::from_secs(40 * 365 * 86_400));
+    SERVER.advance(Duration::from_secs(60));
 });
 
 /// What follows the answer that stands first.

@@ -74,6 +74,7 @@ impl Asked {
             (4, _) => Ask::Charge(cost(bytes, limit)),
             (5, Some(receipt)) => Ask::Settle { receipt, actual: cost(bytes, limit) },
             (6, Some(receipt)) => Ask::Renew(receipt),
+            (7, _) if byte >= 128 => Ask::Refund(cost(bytes, limit)),
             (7, _) => Ask::Reset,
             _ => Ask::acquire(cost(bytes, limit)),
         };

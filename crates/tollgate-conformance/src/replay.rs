@@ -126,6 +126,7 @@ impl Replay {
         match *spec {
             AskSpec::Take { least, most, .. } => Ask::up_to(cost(most), cost(least)),
             AskSpec::Charge { units } => Ask::Charge(cost(units)),
+            AskSpec::Refund { units } => Ask::Refund(cost(units)),
             AskSpec::Settle { step, check, actual } => {
                 Ask::Settle { receipt: self.receipts[&(step, check)], actual: cost(actual) }
             }

@@ -62,6 +62,11 @@ pub(crate) trait Algorithm {
         0
     }
 
+    /// Gives back up to `units` of what is used now, the newest first; returns the units given.
+    fn refund(&self, _: &mut State, _: &Scene<'_>, _units: u64) -> u64 {
+        0
+    }
+
     /// How many units may be charged without asking on top of what the set has staged here.
     fn chargeable_beside(&self, state: &State, scene: &Scene<'_>, units: u64, staged: u64) -> u64 {
         self.chargeable(state, scene, units.saturating_add(staged)).saturating_sub(staged)

@@ -17,6 +17,17 @@ pub enum Ask {
     Take(Take),
     /// Charge without asking, up to one capacity into debt: for costs known only afterwards.
     Charge(Cost),
+    /// Give units back without a receipt: the caller says that they were not used.
+    ///
+    /// What was charged last is given back first, and never more than is used now: a bucket is
+    /// full that much sooner, a count shrinks, the newest stamps of a log go. Debt is repaid so,
+    /// too. Slots and failures are not units that somebody can hand back: nothing happens there.
+    /// The decision grants as many whole units as came back.
+    ///
+    /// Nobody remembers it: sent twice it gives twice. Who has a receipt [settles](Ask::Settle)
+    /// it instead. Takes of the same set are charged after it, wherever in the set it stands, so
+    /// it gives back nothing of them.
+    Refund(Cost),
     /// Correct an earlier charge to what it really cost; 0 refunds it or releases a hold.
     Settle {
         /// The charge to correct.

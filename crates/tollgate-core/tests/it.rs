@@ -11,6 +11,7 @@ mod it {
     mod keys;
     mod quotas;
     mod receipts;
+    mod refunds;
     mod set_bounds;
     mod states;
     mod tiers;

@@ -6,6 +6,7 @@ mod concurrency;
 mod cooldown;
 mod fixed_window;
 mod queue;
+mod refunds;
 mod sets;
 mod sliding_log;
 mod sliding_window;
@@ -67,6 +68,11 @@ pub fn vector_files() -> Vec<(&'static str, VectorFile)> {
             "tiers.json",
             "A caller changes its tier: the units it used carry over, once and never as a debt.",
             tiers::cases(),
+        ),
+        file(
+            "refunds.json",
+            "Units that come back without a receipt: the newest first, and never more than are used.",
+            refunds::cases(),
         ),
     ]
 }

@@ -198,7 +198,7 @@ impl Walk {
                     Some(last) if repeat => (last.limit.clone(), last.key.clone()),
                     _ => (handle, key),
                 };
-                let ask = self.ask(&limit);
+                let ask = self.ask(&limit, &key);
                 CheckSpec { limit, key, ask, gate: Gate::Enforce, or: false, period: None }
             };
             let name = self.limits[&check.limit].name.clone();
@@ -254,10 +254,10 @@ impl Walk {
         CheckSpec { limit, key: open.key, ask, gate: Gate::Enforce, or: false, period: None }
     }
 
-    fn ask(&mut self, handle: &str) -> AskSpec {
+    fn ask(&mut self, handle: &str, key: &str) -> AskSpec {
         let tiers = self.limits[handle].algorithm.quota().is_some();
         if self.dice.one_in(if tiers { 8 } else { 60 }) {
-            return self.changes.next(&mut self.dice, &self.limits, handle);
+            return self.changes.next(&mut self.dice, &self.limits, (handle, key));
         }
         let capacity = self.limits[handle].algorithm.nominal_capacity();
         let cools = matches!(self.limits[handle].algorithm, AlgorithmSpec::Cooldown { .. });
@@ -271,6 +271,9 @@ impl Walk {
         if roll < charges {
             let units = if cools { dice.below(3) } else { amount(dice, capacity * 2) };
             return AskSpec::Charge { units };
+        }
+        if dice.one_in(9) {
+            return AskSpec::Refund { units: amount(dice, capacity * 2) };
         }
         let least = amount(dice, capacity);
         let most = if dice.one_in(4) { least + amount(dice, capacity) } else { least };

@@ -197,6 +197,11 @@ pub enum AskSpec {
         /// How many.
         units: u64,
     },
+    /// Units that were not used after all, without a receipt; never refused, only capped.
+    Refund {
+        /// How many.
+        units: u64,
+    },
     /// What a receipt really cost; 0 gives all of it back.
     Settle {
         /// The index of the earlier step that yielded the receipt.
@@ -255,7 +260,8 @@ pub struct Expected {
 pub struct ExpectedDecision {
     /// Whether the check itself is content.
     pub allowed: bool,
-    /// Units granted (take), really charged (charge), or standing for the receipt (settle, renew).
+    /// Units granted (take), really charged (charge), really given back (refund), or standing for
+    /// the receipt (settle, renew).
     pub granted: u64,
     /// The capacity.
     pub limit: u64,

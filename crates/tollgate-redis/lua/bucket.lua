@@ -121,3 +121,11 @@ function bucket.give_back(limit, state, receipt, units)
   end
   return bucket_state(limit, minus(limit, used, used_parts, worth, worth_parts))
 end
+
+function bucket.refund(limit, state, units)
+  local used, used_parts = used_of(limit, state)
+  if used == 0 and used_parts == 0 then
+    return state
+  end
+  return bucket_state(limit, minus(limit, used, used_parts, lasting(limit, units)))
+end

@@ -59,8 +59,15 @@ function fixed_window.give_back(limit, state, receipt, units)
   if not state or state[1] ~= 3 then
     return state
   end
+  if receipt.at < state[2] or receipt.at >= state[3] then
+    return state
+  end
+  return fixed_window.refund(limit, state, units)
+end
+
+function fixed_window.refund(limit, state, units)
   local starts, ends, count = state[2], state[3], state[4]
-  if receipt.at < starts or receipt.at >= ends or ends <= now then
+  if ends <= now then
     return state
   end
   count = count - min(units, count)

@@ -2,7 +2,7 @@
 local queue = {}
 algorithms[2] = queue
 queue.read, queue.mend, queue.chargeable = bucket.read, bucket.mend, bucket.chargeable
-queue.charge = bucket.charge
+queue.charge, queue.refund = bucket.charge, bucket.refund
 
 function queue.judge(limit, state, take, already)
   local used, used_parts = used_of(limit, state)

@@ -1,5 +1,5 @@
 -- The twin of set/desk.rs: decides any set, with all the bookkeeping that takes.
-local TAKE, CHARGE, SETTLE, RENEW, RESCALE, RESET = 1, 2, 3, 4, 5, 6
+local TAKE, CHARGE, SETTLE, RENEW, RESCALE, RESET, REFUND = 1, 2, 3, 4, 5, 6, 8
 
 -- Reads a check, as src/twin/body.rs writes it.
 local function read_check(args, at, cells)
@@ -23,7 +23,7 @@ local function read_check(args, at, cells)
   }
   if ask == TAKE then
     check.least, check.most, check.patience, at = read('<ddd', args, at)
-  elseif ask == CHARGE then
+  elseif ask == CHARGE or ask == REFUND then
     check.units, at = read('<d', args, at)
   elseif ask == SETTLE or ask == RENEW then
     check.id, check.units, check.at, at = read('<c16dd', args, at)
@@ -140,6 +140,16 @@ local function ask(check, undo, freed)
     local units = chargeable_beside(check, check.units)
     if units > 0 then
       charge(check, units)
+    end
+  elseif kind == REFUND then
+    -- Slots and failures are not units that somebody can hand back.
+    local before = cell.state
+    if algorithm.refund and before and check.units > 0 then
+      keep(cell, undo)
+      write(cell, algorithm.refund(limit, before, check.units), check)
+      if cell.state ~= before then
+        freed[#freed + 1] = cell
+      end
     end
   elseif kind == SETTLE then
     if not settle(check, undo, freed) then

@@ -63,6 +63,25 @@ function sliding_log.give_back(limit, state, receipt, units)
   return #log > 1 and log or nil
 end
 
+-- From the newest stamp on, of those that still count.
+function sliding_log.refund(limit, state, units)
+  local live, last = live_from(state, 2, limit.window), #state
+  if live > last then
+    return state
+  end
+  while last > live and state[last] <= units do
+    units, last = units - state[last], last - 2
+  end
+  local log = {}
+  for place = 1, last do
+    log[place] = state[place]
+  end
+  if last > live then
+    log[last] = log[last] - units
+  end
+  return last > 1 and log or nil
+end
+
 function sliding_log.fresh_at(limit, state)
   return #state > 1 and state[#state - 1] + limit.window or 0
 end

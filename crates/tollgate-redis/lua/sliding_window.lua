@@ -80,6 +80,26 @@ local function room(limit, weight, ceiling)
   return floor(max(ceiling * limit.ticks - weight, 0) / limit.ticks)
 end
 
+-- Leaves blocks behind that were given back, of a copy: the newest is always one that counts, because
+-- it says how far time has come here.
+local function go_back(blocks)
+  local empty = 0
+  while blocks[4 + empty] == 0 do
+    empty = empty + 1
+  end
+  if not blocks[4 + empty] then
+    return nil
+  end
+  if empty > 0 then
+    local length = #blocks
+    for place = 4, length do
+      blocks[place] = place + empty <= length and blocks[place + empty] or 0
+    end
+    blocks[3] = blocks[3] - empty
+  end
+  return blocks
+end
+
 function sliding_window.mend(limit, state)
   if not state then
     return nil
@@ -131,22 +151,21 @@ function sliding_window.give_back(limit, state, receipt, units)
   end
   local blocks = { unpack(state) }
   blocks[4 + back] = count - given
-  -- The newest block is always one that counts: it says how far time has come here.
-  local empty = 0
-  while blocks[4 + empty] == 0 do
-    empty = empty + 1
+  return go_back(blocks)
+end
+
+function sliding_window.refund(limit, state, units)
+  local current = floor(max(now, state[3] * limit.block) / limit.block)
+  local blocks, left = { unpack(state) }, units
+  -- From the newest on, as far as they lie in the window.
+  for back = 0, limit.slices - (current - state[3]) do
+    local given = min(left, blocks[4 + back])
+    blocks[4 + back], left = blocks[4 + back] - given, left - given
   end
-  if not blocks[4 + empty] then
-    return nil
+  if left == units then
+    return state
   end
-  if empty > 0 then
-    local length = #blocks
-    for place = 4, length do
-      blocks[place] = place + empty <= length and blocks[place + empty] or 0
-    end
-    blocks[3] = blocks[3] - empty
-  end
-  return blocks
+  return go_back(blocks)
 end
 
 function sliding_window.fresh_at(limit, state)

@@ -58,6 +58,25 @@ impl Class {
         }
     }
 
+    /// Whether the server may have done what it was asked, for all that is known here.
+    pub(crate) const fn leaves_in_doubt(self) -> bool {
+        match self {
+            Self::Timeout
+            | Self::Connection
+            // A script that runs out of memory has written what came before.
+            | Self::OutOfMemory
+            | Self::Strange
+            | Self::Other => true,
+            Self::Down
+            | Self::Overload
+            | Self::Loading
+            | Self::Busy
+            | Self::ReadOnly
+            | Self::Refused
+            | Self::NoScript => false,
+        }
+    }
+
     /// Whether the connection is of no use any more, even if the server is.
     pub(crate) const fn hangs_up(self) -> bool {
         matches!(self, Self::Connection | Self::ReadOnly | Self::Strange | Self::Refused)

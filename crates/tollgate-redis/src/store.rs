@@ -240,7 +240,7 @@ fn counters_of(packed: &Packed) -> SmallVec<[Counter; 2]> {
 
 /// Whether a check may make its counter better than others have seen it.
 fn gives_back(check: &Check<'_>) -> bool {
-    matches!(check.asks(), Ask::Settle { .. } | Ask::Reset | Ask::Rescale { .. })
+    matches!(check.asks(), Ask::Refund(_) | Ask::Settle { .. } | Ask::Reset | Ask::Rescale { .. })
 }
 
 /// Whether it pays to remember a state: what is a few numbers always does, a long list only

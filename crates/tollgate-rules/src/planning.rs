@@ -77,6 +77,9 @@ pub enum Purpose {
     Failure(Option<u16>),
     /// To charge what a request turned out to cost, whatever is left: it has happened already.
     Charge,
+    /// To give back units that were taken, without saying by which request: as far as the limit has
+    /// any that were.
+    Refund,
 }
 
 impl Desk {

@@ -47,7 +47,10 @@ pub struct SettledLimit {
 impl Settled {
     /// Whether this settled it: not if it was settled before, or is too old.
     pub fn is_settled(&self) -> bool {
-        self.limits.iter().filter_map(|one| one.decision.as_ref()).any(Decision::is_allowed)
+        let made = || self.limits.iter().filter_map(|one| one.decision.as_ref());
+        let spent = |made: &Decision| made.refusal() == Some(Refusal::Spent);
+        // What one node counts for itself may have had to wait until it came there.
+        made().any(Decision::is_allowed) && !made().any(spent)
     }
 
     /// Why it was not.

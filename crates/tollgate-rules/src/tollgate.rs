@@ -1,12 +1,14 @@
 //! A limiter that goes by rules: the line that every request walks.
 
+mod settling;
+
 mod together;
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Guard};
-use tollgate::{CheckError, Clock, Cost, Limiter, Memory, Plan, Store, Time, Verdict};
+use tollgate::{CheckError, Clock, Limiter, Memory, Plan, Store, Time, Verdict};
 
 pub use self::together::{Part, Together};
 
@@ -16,9 +18,9 @@ use crate::directory::Directory;
 use crate::facts::Facts;
 use crate::planning::{Desk, Outcome, Planned, Purpose};
 use crate::request::Request;
-use crate::reservation::{self, NotAReservation, Settled, Settling};
+use crate::reservation;
 use crate::ruleset::RuleSet;
-use crate::slot::{self, NotASlot, Released, Renewed};
+use crate::slot;
 
 /// A limiter that goes by rules, which can be replaced while it is asked.
 ///
@@ -202,74 +204,6 @@ impl<S: Store> Tollgate<S> {
                 Err(error) => respond(index, Err(error)),
             })
             .collect()
-    }
-
-    /// Gives back the slots that a text of [`Answered::slot`] stands for.
-    pub async fn release(&self, text: &str) -> Result<Result<Released, CheckError>, NotASlot> {
-        let rules = self.rules.load();
-        let held = slot::read(text, self.pen(&rules))?;
-        let verdict = self.ask_if_any(&slot::release(&held, &rules)).await;
-        Ok(verdict.map(|verdict| held.released(verdict.as_ref())))
-    }
-
-    /// Keeps the slots that a text of [`Answered::slot`] stands for, for another lease from now on.
-    pub async fn renew(&self, text: &str) -> Result<Result<Renewed, CheckError>, NotASlot> {
-        let rules = self.rules.load();
-        let held = slot::read(text, self.pen(&rules))?;
-        let plan = slot::renew(&held, &rules);
-        let verdict = self.ask_if_any(&plan).await;
-        Ok(verdict.map(|verdict| held.renewed(&plan, verdict.as_ref())))
-    }
-
-    /// Corrects everything that a text of [`Answered::reservation`] says was charged to what the
-    /// request really cost, in one step and once. 0 gives all of it back.
-    ///
-    /// ```
-    /// use tollgate::{Cost, Limiter};
-    /// use tollgate_rules::{Request, RuleSet, Tollgate};
-    ///
-    /// let rules = RuleSet::parse("rules: [{ name: tokens, key: [], limit: 1000/min }]")?;
-    /// let gate = Tollgate::new(Limiter::in_memory(), rules);
-    /// let estimate = Request::new().cost(500);
-    /// let reserved = gate.decide_now(&estimate, |answer| answer.reservation())?.unwrap();
-    ///
-    /// # let settled = pollster(gate.settle(&reserved, Cost::from(120)))??;
-    /// # /*
-    /// let settled = gate.settle(&reserved, Cost::from(120)).await??;
-    /// # */
-    /// assert_eq!(settled.limits[0].decision.unwrap().granted(), 120);
-    /// # let again = pollster(gate.settle(&reserved, Cost::from(120)))??;
-    /// # /*
-    /// let again = gate.settle(&reserved, Cost::from(120)).await??;
-    /// # */
-    /// assert!(!again.is_settled());
-    /// # fn pollster<F: Future>(future: F) -> F::Output {
-    /// #     let context = &mut std::task::Context::from_waker(std::task::Waker::noop());
-    /// #     match std::pin::pin!(future).poll(context) {
-    /// #         std::task::Poll::Ready(output) => output,
-    /// #         std::task::Poll::Pending => unreachable!(),
-    /// #     }
-    /// # }
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub async fn settle(
-        &self,
-        text: &str,
-        actual: Cost,
-    ) -> Result<Result<Settled, CheckError>, NotAReservation> {
-        let rules = self.rules.load();
-        let told = reservation::read(text, self.pen(&rules))?;
-        let settling = Settling::new(&told, &rules, actual);
-        let verdict = self.ask_if_any(&settling.plan).await;
-        Ok(verdict.map(|verdict| settling.settled(verdict.as_ref())))
-    }
-
-    /// Asks the store, unless there is nothing to ask.
-    async fn ask_if_any(&self, plan: &Plan<'_>) -> Result<Option<Verdict>, CheckError> {
-        if plan.checks().is_empty() {
-            return Ok(None);
-        }
-        self.limiter.check_plan(plan).await.map(Some)
     }
 
     fn asking<'a>(

@@ -65,7 +65,9 @@ impl<S: Measured> Grpc<S> {
         let patience = deadline::patience(request.headers());
         let answered = match path {
             "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit" => {
-                within(patience, rate_limit::answer(&self.context, request.into_body())).await
+                // In a box: it is large, and calls are moved about before they are begun.
+                let answer = Box::pin(rate_limit::answer(&self.context, request.into_body()));
+                within(patience, answer).await
             }
             "/grpc.health.v1.Health/Check" => {
                 within(patience, health::check(request.into_body(), stopping)).await

@@ -46,6 +46,7 @@
 //! | bound what is in flight | [`Limiter::hold`], [`InFlight`] |
 //! | reserve now, settle the real cost later | [`Decision::receipt`], [`Limiter::settle`] |
 //! | take back a charge | [`Limiter::refund`] |
+//! | give back units that were not used, without a receipt | [`Limiter::refund_units`] |
 //! | keep what a caller used when its tier changes | [`Ask::Rescale`] |
 //! | report failed logins | [`Limit::cooldown`], [`Limiter::charge`] |
 //! | look without touching | [`Limiter::peek`] |

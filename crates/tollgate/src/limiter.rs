@@ -266,6 +266,32 @@ impl<S: Store> Limiter<S> {
         self.check(Check::new(limit, key).ask(Ask::Settle { receipt, actual }))
     }
 
+    /// Gives units back without a receipt, never more than are used now: for callers who can only
+    /// say that they did not need them. The decision grants what came back.
+    ///
+    /// Nobody remembers it, so sent twice it gives twice; with a receipt, [`refund`](Limiter::refund)
+    /// gives once. Slots and failures do not come back like this.
+    ///
+    /// ```
+    /// use tollgate::{Check, Cost, Limit, Limiter};
+    ///
+    /// let limiter = Limiter::in_memory();
+    /// let daily = Limit::fixed_window("daily", "10/day".parse()?)?;
+    ///
+    /// limiter.check(Check::new(&daily, "user:42").cost(Cost::from(4))).now()?;
+    /// let unused = limiter.refund_units(&daily, "user:42", Cost::from(3)).now()?;
+    /// assert_eq!((unused.granted(), unused.remaining()), (3, 9));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn refund_units<'a, K: AsRef<[u8]> + ?Sized>(
+        &'a self,
+        limit: &'a Limit,
+        key: &'a K,
+        cost: Cost,
+    ) -> Deciding<S, impl Question<Answer = Result<Decision, CheckError>> + 'a> {
+        self.check(Check::new(limit, key).ask(Ask::Refund(cost)))
+    }
+
     /// Forgets everything about a key: it starts afresh.
     pub fn reset<'a, K: AsRef<[u8]> + ?Sized>(
         &'a self,

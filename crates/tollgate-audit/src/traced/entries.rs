@@ -51,11 +51,24 @@ pub(super) fn written(check: &Check<'_>, decision: &Decision, at: Time) -> Writt
             let cost = receipt.units() - actual.units();
             Written::entry(Entry { cost, ..event(Event::Refund) })
         }
+        Ask::Refund(cost) => {
+            // Where less is used than was given back, the rest of a unit comes back untold.
+            let part = u64::from(may_be_used_in_part(limit));
+            match decision.granted().saturating_add(part).min(cost.units()) {
+                0 => Written::Nothing,
+                cost => Written::entry(Entry { cost, ..event(Event::Refund) }),
+            }
+        }
         Ask::Charge(cost) if goes_into_debt(limit) => {
             Written::entry(Entry { cost: cost.units(), ..event(Event::Charge) })
         }
         Ask::Charge(_) | Ask::Settle { .. } => Written::Unclear,
     }
+}
+
+/// Whether a part of a unit may be used.
+fn may_be_used_in_part(limit: &Limit) -> bool {
+    matches!(limit.figures(), Figures::Bucket(_) | Figures::Queue(_))
 }
 
 /// Whether a charge counts as a whole, as audits take it. Of a cooldown they assert nothing.

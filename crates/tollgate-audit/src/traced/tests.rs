@@ -171,6 +171,33 @@ fn slots_are_taken_renewed_and_given_back_by_name() {
 }
 
 #[test]
+fn units_that_come_back_without_a_receipt_may_be_taken_again() {
+    let clock = ManualClock::default();
+    let scene = Scene::new(Memory::with_clock(clock.clone()));
+    let quota = |text: &str| text.parse().unwrap();
+    let limits = [
+        bucket("bucket", "6/min burst 3"),
+        Limit::sliding_log("log", quota("3/min")).unwrap(),
+        Limit::fixed_window("window", quota("3/min")).unwrap(),
+    ];
+    for turn in 0..40_u32 {
+        for limit in &limits {
+            while scene.limiter.check(Check::new(limit, "ann")).now().unwrap().is_allowed() {}
+            // Now and then more than there is, and now and then nothing.
+            scene.limiter.refund_units(limit, "ann", Cost::from(turn % 6)).now().unwrap();
+        }
+        clock.advance(Duration::from_millis(3_700));
+    }
+    let text = scene.text();
+    let findings = audit(&text);
+    assert!(findings.is_ok(), "{findings}");
+    let silent = without(&text, "refund");
+    let entries = |text: &str| format!("\"entries\":{}", text.matches("\"rule\":\"").count());
+    let silent = silent.replace(&entries(&text), &entries(&silent));
+    assert!(!audit(&silent).is_ok(), "what came back matters");
+}
+
+#[test]
 fn who_gets_another_quota_takes_along_what_it_used() {
     let clock = ManualClock::default();
     let scene = Scene::new(Memory::with_clock(clock.clone()));

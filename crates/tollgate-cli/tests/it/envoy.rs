@@ -224,6 +224,18 @@ fn what_an_answer_says_it_cost_is_charged_after_it() {
 }
 
 #[test]
+fn what_an_answer_gives_back_is_there_again() {
+    let edge = Edge::start(false);
+    let failing = "ann\r\nx-fail: yes";
+    // Charged before, and given back after an answer that says so: there is always room for one more.
+    for _ in 0..6 {
+        let status = || edge.get("/orders", failing).status;
+        eventually(status, |status| *status == 200);
+    }
+    assert_eq!(edge.statuses("/orders", "bob", 4), [200, 200, 200, 429], "nothing comes back");
+}
+
+#[test]
 fn what_becomes_of_requests_without_tollgate_envoy_is_told_itself() {
     for (deny, status) in [(false, 200), (true, 500)] {
         let mut edge = Edge::start(deny);

@@ -52,9 +52,7 @@ fn redis_cli_asks() {
     assert!(checked.starts_with("{\"allowed\":1,"), "{checked}");
     assert!(cli(&["GET", "k"]).contains("unknown command 'GET'"));
     assert!(cli(&["COMMAND", "DOCS", "cl.throttle"]).contains("summary"));
-    assert!(
-            || cli(&["INFO"]).contains("loading:0")
-    );
+    assert!(cli(&["INFO"]).contains("loading:0"));
 }
 
 #[test]

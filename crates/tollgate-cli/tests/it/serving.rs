@@ -10,7 +10,11 @@ fn the_lines_it_prints_work_and_the_sixth_is_refused() {
     let serving = Serving::start(tollgate(&["serve", "--http", "127.0.0.1:0"]));
     let mut lines = serving.greeting.lines();
     let (version, address) = (env!("CARGO_PKG_VERSION"), &serving.address);
-    let listening = format!("tollgate {version}: listening on http://{address} (memory store)");
+    let [grpc, resp] = ["grpc", "redis"].map(|scheme| serving.listens(scheme));
+    let listening = format!(
+        "tollgate {version}: listening on http://{address}, grpc://{grpc}, redis://{resp} \
+         (memory store)"
+    );
     assert_eq!(lines.next(), Some(listening.as_str()));
     let rules = "tollgate: going by 2 built-in rules; use --config FILE for your own";
     assert_eq!(lines.next(), Some(rules));
@@ -57,20 +61,27 @@ fn the_most_memory_is_what_was_asked_for() {
 fn a_port_in_use_is_said_with_a_way_out() {
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();
-    let (code, out, error) = run(&["serve", "--http", &address]);
-    assert_eq!((code, out.as_str()), (Some(1), ""));
-    assert_eq!(
-        error,
-        format!(
-            "error: cannot listen on {address}: address already in use\n\
-             hint: stop what listens there, or use --http 127.0.0.1:0 for any free port\n"
-        )
-    );
+    for (protocol, way_out) in [("http", ""), ("grpc", ", or off"), ("resp", ", or off")] {
+        let flag = format!("--{protocol}");
+        let mut arguments = vec!["serve", "--http", "127.0.0.1:0"];
+        arguments.retain(|word| protocol != "http" || *word == "serve");
+        arguments.extend([flag.as_str(), &address]);
+        let (code, out, error) = run(&arguments);
+        assert_eq!((code, out.as_str()), (Some(1), ""));
+        assert_eq!(
+            error,
+            format!(
+                "error: cannot listen on {address} for {protocol}: address already in use\n\
+                 hint: stop what listens there, or use {flag} 127.0.0.1:0 for any free port{way_out}\n"
+            )
+        );
+    }
 }
 
 #[test]
 fn nothing_to_listen_on_is_an_error() {
-    let (code, _, error) = run(&["serve", "--http", "off"]);
+    let (code, _, error) = run(&["serve", "--http", "off", "--grpc", "off", "--resp", "off"]);
     assert_eq!(code, Some(1));
-    assert!(error.starts_with("error: nothing to listen on: --http is off\nhint: "), "{error}");
+    let words = "error: nothing to listen on: http, grpc and resp are all off\nhint: ";
+    assert!(error.starts_with(words), "{error}");
 }

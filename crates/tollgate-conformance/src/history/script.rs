@@ -125,13 +125,14 @@ fn bare<'a>(check: &Check<'a>) -> Check<'a> {
 }
 
 fn ask(pool: &Pool<'_>, check: &Check<'_>, dice: &mut Dice) -> Ask {
-    match dice.below(23) {
+    match dice.below(25) {
         0..8 => Ask::acquire(units(dice)),
         8..11 => Ask::up_to(units(dice), Cost::ONE),
         11..13 => Ask::wait(units(dice), dice.shorter_than(Span::from_millis(500))),
         13..16 => Ask::Charge(units(dice)),
         16..19 => Ask::peek(),
         19..22 => pool.rescale(check, dice),
+        22..24 => Ask::Refund(units(dice)),
         _ => Ask::Reset,
     }
 }

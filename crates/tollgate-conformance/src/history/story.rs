@@ -105,6 +105,7 @@ impl Display for Asked<'_, '_> {
                 take.patience().map_or(Ok(()), |patience| write!(f, " within {patience}"))
             }
             Ask::Charge(cost) => write!(f, "charge {cost}"),
+            Ask::Refund(cost) => write!(f, "refund {cost}"),
             Ask::Settle { receipt, actual } => {
                 write!(f, "settle {} to {actual}", Name(receipt.id()))
             }

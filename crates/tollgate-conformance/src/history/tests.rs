@@ -215,8 +215,9 @@ fn the_rounds_meet_whatever_there_is() {
     let limits = pool::limits();
     let each_limit = limits.iter().flat_map(|limit| {
         let settles = limit.algorithm() != "cooldown";
-        let asks =
-            ["take", "charge", "reset", "rescale"].into_iter().chain(settles.then_some("settle"));
+        let asks = ["take", "charge", "refund", "reset", "rescale"]
+            .into_iter()
+            .chain(settles.then_some("settle"));
         asks.map(|ask| format!("{} {ask}", limit.name()))
     });
     let others = [
@@ -246,6 +247,7 @@ fn kind(ask: Ask) -> &'static str {
     match ask {
         Ask::Take(_) => "take",
         Ask::Charge(_) => "charge",
+        Ask::Refund(_) => "refund",
         Ask::Settle { .. } => "settle",
         Ask::Renew(_) => "renew",
         Ask::Rescale { .. } => "rescale",

@@ -492,6 +492,15 @@ impl Algorithm for Bucket {
         self.pace.units_in::<true>(worth)
     }
 
+    fn refund(&self, state: &mut State, scene: &Scene<'_>, units: u64) -> u64 {
+        let used = self.used::<true>(state, scene.now);
+        let worth = self.pace.lasting::<true>(units).min(used);
+        if worth > Moment::default() {
+            self.write(state, scene.now, self.pace.sub::<true>(used, worth));
+        }
+        self.pace.units_in::<true>(worth)
+    }
+
     fn fresh_at(&self, state: &State) -> Time {
         self.full_at(state).ceil()
     }

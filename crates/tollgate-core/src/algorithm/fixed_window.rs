@@ -122,8 +122,13 @@ impl Algorithm for FixedWindow {
         receipt: &Receipt,
         units: u64,
     ) -> u64 {
-        let State::Window { start, end, ref mut count } = *state else { return 0 };
-        if !(start..end).contains(&receipt.at) || end <= scene.now {
+        let State::Window { start, end, .. } = *state else { return 0 };
+        if (start..end).contains(&receipt.at) { self.refund(state, scene, units) } else { 0 }
+    }
+
+    fn refund(&self, state: &mut State, scene: &Scene<'_>, units: u64) -> u64 {
+        let State::Window { end, ref mut count, .. } = *state else { return 0 };
+        if end <= scene.now {
             return 0;
         }
         let given = units.min(*count);

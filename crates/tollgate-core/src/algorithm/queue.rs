@@ -100,6 +100,12 @@ impl Algorithm for Queue {
         if last { self.0.give_back(state, scene, receipt, units) } else { 0 }
     }
 
+    /// From the end of the line: the places there are the ones that whoever gives them back, and
+    /// shows no receipt, is believed not to need.
+    fn refund(&self, state: &mut State, scene: &Scene<'_>, units: u64) -> u64 {
+        self.0.refund(state, scene, units)
+    }
+
     fn fresh_at(&self, state: &State) -> Time {
         self.0.fresh_at(state)
     }

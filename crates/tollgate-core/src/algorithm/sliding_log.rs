@@ -137,6 +137,15 @@ impl Algorithm for SlidingLog {
         given
     }
 
+    fn refund(&self, state: &mut State, scene: &Scene<'_>, units: u64) -> u64 {
+        let State::Log(log) = state else { return 0 };
+        let given = stamps::strike_newest(log, scene.now, self.window, units);
+        if log.is_empty() {
+            *state = State::Vacant;
+        }
+        given
+    }
+
     fn fresh_at(&self, state: &State) -> Time {
         match state {
             State::Log(stamps) => {

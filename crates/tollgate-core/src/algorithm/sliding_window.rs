@@ -147,6 +147,19 @@ impl SlidingWindow {
         blocks.newest = index;
     }
 
+    /// Leaves blocks behind that were given back: the newest is always one that counts, because
+    /// it says how far time has come here.
+    fn go_back(state: &mut State) {
+        let State::Blocks(blocks) = state else { return };
+        match blocks.counts.iter().position(|count| *count > 0) {
+            Some(empty) => {
+                blocks.counts.rotate_left(empty);
+                blocks.newest -= empty as u64;
+            }
+            None => *state = State::Vacant,
+        }
+    }
+
     fn view<'a>(&self, state: &'a State, now: Time) -> View<'a> {
         let (newest, counts): (u64, &[u64]) = match state {
             State::Blocks(blocks) => (blocks.newest, &blocks.counts),
@@ -303,15 +316,25 @@ impl Algorithm for SlidingWindow {
         let Some(count) = back.and_then(|back| blocks.counts.get_mut(back)) else { return 0 };
         let given = units.min(*count);
         *count -= given;
-        // The newest block is always one that counts: it says how far time has come here.
-        match blocks.counts.iter().position(|count| *count > 0) {
-            Some(empty) => {
-                blocks.counts.rotate_left(empty);
-                blocks.newest -= empty as u64;
-            }
-            None => *state = State::Vacant,
-        }
+        Self::go_back(state);
         given
+    }
+
+    fn refund(&self, state: &mut State, scene: &Scene<'_>, units: u64) -> u64 {
+        let shift = self.view(state, scene.now).shift;
+        let State::Blocks(blocks) = state else { return 0 };
+        // From the newest on, as far as they lie in the window.
+        let inside = (self.slices + 1).saturating_sub(shift);
+        let mut left = units;
+        for count in blocks.counts.iter_mut().take(inside) {
+            let given = left.min(*count);
+            *count -= given;
+            left -= given;
+        }
+        if left < units {
+            Self::go_back(state);
+        }
+        units - left
     }
 
     fn fresh_at(&self, state: &State) -> Time {

@@ -39,3 +39,18 @@ pub(super) fn strike(stamps: &mut Vec<Stamp>, at: Time, units: u64) -> u64 {
     }
     struck
 }
+
+/// Takes up to `units` off the newest of the stamps that still count; returns how many there were.
+pub(super) fn strike_newest(stamps: &mut Vec<Stamp>, now: Time, window: Span, units: u64) -> u64 {
+    let mut left = units;
+    while let Some(newest) = stamps.last_mut().filter(|newest| newest.at + window > now) {
+        let struck = left.min(newest.units);
+        newest.units -= struck;
+        left -= struck;
+        if newest.units > 0 {
+            break;
+        }
+        stamps.pop();
+    }
+    units - left
+}

@@ -163,6 +163,11 @@ impl<'d> Desk<'d> {
                 let receipt = if units > 0 { algorithm.charge(state, &scene, units) } else { None };
                 Decision { receipt, ..self.standing(index, staged, units) }
             }
+            Ask::Refund(cost) => {
+                self.keep(cell, undo);
+                let units = limit.each().refund(&mut self.cells[cell], &scene, cost.units());
+                self.standing(index, staged, units)
+            }
             Ask::Settle { receipt, actual } => {
                 self.settle(index, staged, &receipt, actual.units(), undo)
             }

@@ -138,6 +138,11 @@ pub(super) fn charge(limit: &str, units: u64) -> CheckSpec {
     check(limit, AskSpec::Charge { units })
 }
 
+/// Gives units back without a receipt.
+pub(super) fn refund(limit: &str, units: u64) -> CheckSpec {
+    check(limit, AskSpec::Refund { units })
+}
+
 /// Settles what the first check of a step yielded.
 pub(super) fn settle(limit: &str, step: usize, actual: u64) -> CheckSpec {
     check(limit, AskSpec::Settle { step, check: 0, actual })

@@ -80,6 +80,11 @@ impl Rule for Concurrency {
         panic!("a hold is settled as a whole: {:?}", receipt.filed.id);
     }
 
+    fn refund(&self, _cell: &mut Cell, _when: When, _units: u64) -> u64 {
+        // A slot comes back from whoever holds it, or not at all.
+        0
+    }
+
     fn view(&self, cell: &Cell, when: When) -> View {
         let latest = cell.holders.iter().map(|holder| holder.expires).max().unwrap_or(0);
         View {

@@ -142,6 +142,11 @@ impl Rule for Cooldown {
         panic!("a cooldown files no units: {id:?}");
     }
 
+    fn refund(&self, _cell: &mut Cell, _when: When, _units: u64) -> u64 {
+        // What failed has failed.
+        0
+    }
+
     fn give_back(&self, _cell: &mut Cell, _when: When, receipt: &Receipt, _units: u64) -> u64 {
         panic!("a cooldown yields no receipts: {:?}", receipt.filed.id);
     }

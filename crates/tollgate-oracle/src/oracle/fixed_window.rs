@@ -85,6 +85,15 @@ impl Rule for FixedWindow {
         given
     }
 
+    fn refund(&self, cell: &mut Cell, when: When, units: u64) -> u64 {
+        let window = FixedWindow::read(cell, when);
+        let count = window.count.saturating_sub(units);
+        if count < window.count {
+            cell.window = (count > 0).then_some(Window { count, ..window });
+        }
+        window.count - count
+    }
+
     fn view(&self, cell: &Cell, when: When) -> View {
         let window = FixedWindow::read(cell, when);
         View {

@@ -180,6 +180,15 @@ impl Rule for Meter {
         worth.floor_u64()
     }
 
+    fn refund(&self, cell: &mut Cell, when: When, units: u64) -> u64 {
+        let level = self.level(cell, when.now);
+        let gone = level.min(Ratio::whole(units));
+        if gone.is_positive() {
+            self.write(cell, when.now, level - gone);
+        }
+        gone.floor_u64()
+    }
+
     fn view(&self, cell: &Cell, when: When) -> View {
         let level = self.level(cell, when.now);
         View {

@@ -47,6 +47,10 @@ pub(crate) trait Rule {
     /// Takes up to `units` of a receipt that still matters out of the cell; says how many that were.
     fn give_back(&self, cell: &mut Cell, when: When, receipt: &Receipt, units: u64) -> u64;
 
+    /// Takes up to `units` of what counts now out of the cell, what was filed last first; says how
+    /// many whole ones that were.
+    fn refund(&self, cell: &mut Cell, when: When, units: u64) -> u64;
+
     /// How the cell looks.
     fn view(&self, cell: &Cell, when: When) -> View;
 

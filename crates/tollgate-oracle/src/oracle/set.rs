@@ -123,6 +123,10 @@ impl<'a> Set<'a> {
                 }
                 allowed(rule, cell, when, *already, charged)
             }
+            AskSpec::Refund { units } => {
+                let given = rule.refund(cell, when, units);
+                allowed(rule, cell, when, *already, given)
+            }
             AskSpec::Settle { step, check: of, actual } => {
                 let id = (step, of);
                 let kept = self.oracle.receipts.get(&id);

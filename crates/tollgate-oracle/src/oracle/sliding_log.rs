@@ -69,6 +69,19 @@ impl Rule for SlidingLog {
         given
     }
 
+    fn refund(&self, cell: &mut Cell, when: When, units: u64) -> u64 {
+        let mut given = 0;
+        while given < units {
+            let live = cell.stamps.iter_mut().filter(|stamp| self.is_live(stamp, when.now));
+            let Some(newest) = live.max_by_key(|stamp| stamp.time) else { break };
+            let part = newest.units.min(units - given);
+            newest.units -= part;
+            given += part;
+            cell.stamps.retain(|stamp| stamp.units > 0);
+        }
+        given
+    }
+
     fn view(&self, cell: &Cell, when: When) -> View {
         let live = cell.stamps.iter().filter(|stamp| self.is_live(stamp, when.now));
         let newest = live.map(|stamp| stamp.time).max();

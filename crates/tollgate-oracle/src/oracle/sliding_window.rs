@@ -152,6 +152,22 @@ impl Rule for SlidingWindow {
         given
     }
 
+    fn refund(&self, cell: &mut Cell, when: When, units: u64) -> u64 {
+        let mut blocks = self.read(cell, when.now).into_owned();
+        let block = self.time(&blocks, when.now) / self.length;
+        let mut given = 0;
+        // What the window has left behind is of no use to anybody.
+        for (_, count) in blocks.counts.iter_mut().rev().filter(|(at, _)| at + self.slices >= block)
+        {
+            let part = (units - given).min(*count);
+            *count -= part;
+            given += part;
+        }
+        blocks.counts.retain(|&(_, count)| count > 0);
+        cell.blocks = (!blocks.counts.is_empty()).then_some(blocks);
+        given
+    }
+
     fn view(&self, cell: &Cell, when: When) -> View {
         let blocks = self.read(cell, when.now);
         let used = self.estimate(&blocks, when.now);

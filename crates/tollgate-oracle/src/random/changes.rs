@@ -7,31 +7,36 @@ use super::quotas;
 use crate::trace::{AskSpec, LimitSpec};
 
 /// How many changes may be told again.
-const TOLD: usize = 4;
+const TOLD: usize = 12;
+
+/// The name of a counter: its limit's, and the key.
+type CellName = (String, String);
 
 /// The changes of a walk.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Changes {
-    /// The last ones, which may be told again.
-    told: VecDeque<AskSpec>,
+    /// The last ones, which may be told again, each of its own counter.
+    told: VecDeque<(CellName, AskSpec)>,
     /// How many there were.
     made: u64,
 }
 
 impl Changes {
-    /// A change to this limit, from the other of its name or from anything; half of them have been
-    /// told before, of this counter or another.
+    /// A change of this key to this limit, from the other of its name or from anything; if there
+    /// were any of this counter, half of the time one of those.
     pub(super) fn next(
         &mut self,
         dice: &mut Dice,
         limits: &BTreeMap<String, LimitSpec>,
-        handle: &str,
+        (handle, key): (&str, &str),
     ) -> AskSpec {
-        if !self.told.is_empty() && dice.one_in(2) {
-            let index = dice.below(self.told.len() as u64);
-            return self.told[usize::try_from(index).unwrap_or(0)];
-        }
         let name = &limits[handle].name;
+        let cell = (name.clone(), key.to_owned());
+        let known: Vec<AskSpec> =
+            self.told.iter().filter(|(of, _)| *of == cell).map(|(_, ask)| *ask).collect();
+        if !known.is_empty() && dice.one_in(2) {
+            return *dice.pick(&known);
+        }
         let mut namesakes =
             limits.iter().filter(|(other, limit)| *other != handle && limit.name == *name);
         let from = match namesakes.next().and_then(|(_, other)| other.algorithm.quota()) {
@@ -40,7 +45,7 @@ impl Changes {
         };
         self.made += 1;
         let ask = AskSpec::Rescale { from, id: self.made };
-        self.told.push_back(ask);
+        self.told.push_back((cell, ask));
         if self.told.len() > TOLD {
             self.told.pop_front();
         }

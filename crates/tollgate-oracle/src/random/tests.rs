@@ -47,7 +47,7 @@ fn answers_are_consistent_in_themselves() {
 fn walks_meet_everything_there_is_to_meet() {
     let mut met: BTreeMap<String, u64> = BTreeMap::new();
     for seed in 0..400 {
-        follow(seed, 300, |_, step, answer| {
+        follow(seed, 300, |walk, step, answer| {
             let mut count = |what: String| *met.entry(what).or_default() += 1;
             if answer.stale {
                 count("stale".to_owned());
@@ -75,6 +75,11 @@ fn walks_meet_everything_there_is_to_meet() {
                     AskSpec::Charge { units } if decision.granted < units => {
                         count("capped".to_owned());
                     }
+                    AskSpec::Refund { units } if decision.granted > 0 => {
+                        let part = decision.granted < units;
+                        let sort = self::sort(&walk.limits[&check.limit].algorithm);
+                        count(format!("{sort} {}", if part { "partly" } else { "refunded" }));
+                    }
                     _ => {}
                 }
             }
@@ -100,7 +105,25 @@ fn walks_meet_everything_there_is_to_meet() {
     ] {
         assert!(met.get(what).is_some_and(|times| *times > 20), "{what}: {met:?}");
     }
+    for sort in ["bucket", "queue", "fixed window", "sliding window", "sliding log"] {
+        for what in ["refunded", "partly"] {
+            let what = format!("{sort} {what}");
+            assert!(met.get(&what).is_some_and(|times| *times > 20), "{what}: {met:?}");
+        }
+    }
     println!("{met:?}");
+}
+
+fn sort(algorithm: &AlgorithmSpec) -> &'static str {
+    match algorithm {
+        AlgorithmSpec::TokenBucket(_) | AlgorithmSpec::LeakyBucket(_) => "bucket",
+        AlgorithmSpec::Queue(_) => "queue",
+        AlgorithmSpec::FixedWindow { .. } => "fixed window",
+        AlgorithmSpec::SlidingWindow { .. } => "sliding window",
+        AlgorithmSpec::SlidingLog { .. } => "sliding log",
+        AlgorithmSpec::Concurrency { .. } => "concurrency",
+        AlgorithmSpec::Cooldown { .. } => "cooldown",
+    }
 }
 
 /// Over any span of time no more is granted than the limit promises, as long as the clock only goes

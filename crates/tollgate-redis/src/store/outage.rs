@@ -65,8 +65,7 @@ impl Redis {
             self.counters.denied_by_policy.one();
             return Ok(Applied { ruling: Ruling::Refused, now, by: By::Policy });
         }
-        let doubtful = failure.class == Class::Timeout;
-        Ok(match self.by_share(set, &ways, decisions, doubtful) {
+        Ok(match self.by_share(set, &ways, decisions, failure.class) {
             Some(applied) if denied && applied.ruling == Ruling::Admitted => {
                 Applied { ruling: Ruling::Refused, ..applied }
             }
@@ -88,15 +87,20 @@ impl Redis {
         set: &Set<'_>,
         ways: &[Way],
         decisions: &mut [Option<Decision>],
-        doubtful: bool,
+        class: Class,
     ) -> Option<Applied> {
+        let doubtful = class == Class::Timeout;
         let mut checks: SmallVec<[Check<'_>; 8]> = SmallVec::new();
         let mut asked: SmallVec<[(usize, Counter); 8]> = SmallVec::new();
         let mut term_is_asked = false;
         for (index, (check, way)) in set.checks().iter().zip(ways).enumerate() {
             term_is_asked &= check.is_alternative();
             let Way::Memory(limit) = way else { continue };
-            let check = check.put_to(limit);
+            let mut check = check.put_to(limit);
+            if check.scope() == Scope::Cluster && class.leaves_in_doubt() {
+                // The store may have given the units back; they would be there and here.
+                check = without_refund(check);
+            }
             // An alternative to what is not asked here has to admit by itself.
             checks.push(if term_is_asked { check } else { check.alone() });
             asked.push((index, self.naming.counter(&check)));
@@ -183,6 +187,15 @@ impl Redis {
         }
         decisions.fill(None);
         Err(CheckError::StoreUnreachable { why: failure.why.clone().into() })
+    }
+}
+
+/// The same check, only asking how things stand if it was to give units back. Unlike a look, which
+/// debt refuses, it admits as the refund would.
+pub(super) fn without_refund(check: Check<'_>) -> Check<'_> {
+    match check.asks() {
+        Ask::Refund(_) => check.ask(Ask::Charge(Cost::ZERO)),
+        _ => check,
     }
 }
 

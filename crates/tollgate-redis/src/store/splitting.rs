@@ -2,13 +2,15 @@
 //!
 //! The node's part is charged first, because taking it back costs nothing; then the server is
 //! asked, and if that refuses, the node's part is given back. So nothing ever has to be given back
-//! over the network.
+//! over the network. A refund has nothing to take back: on the node's part it waits until the set
+//! stands, so checks of that set do not meet it.
 
 use smallvec::SmallVec;
 use tollgate::{Applied, CheckError, Store, fresh_id};
-use tollgate_core::{Ask, Check, Cost, Decision, Ruling, Scope, Set};
+use tollgate_core::{Ask, Check, Cost, Decision, Gate, Ruling, Scope, Set};
 
 use super::Redis;
+use super::outage::without_refund;
 
 /// Whose counts a set is about.
 pub(super) enum Split {
@@ -61,6 +63,29 @@ impl<'a> Part<'a> {
         let checks = indexes.iter().filter_map(|index| set.checks().get(*index).copied()).collect();
         let decisions = indexes.iter().map(|_| None).collect();
         Self { indexes, checks, decisions }
+    }
+
+    /// The same part, with nothing given back yet.
+    fn without_refunds(mut self) -> Self {
+        for check in &mut self.checks {
+            *check = without_refund(*check);
+        }
+        self
+    }
+
+    /// Whether the term that a check belongs to admits.
+    fn admits_at(&self, place: usize) -> bool {
+        let own = |at: &usize| self.checks.get(*at).is_some_and(|check| !check.is_alternative());
+        let start = (0..=place).rev().find(own).unwrap_or(0);
+        let end = (place + 1..self.checks.len()).find(own).unwrap_or(self.checks.len());
+        let enforced =
+            |at: &usize| self.checks.get(*at).is_some_and(|check| check.gate() == Gate::Enforce);
+        let allows = |at: usize| {
+            self.decisions
+                .get(at)
+                .is_some_and(|decision| decision.is_some_and(|decision| decision.is_allowed()))
+        };
+        (start..end).filter(enforced).any(allows) || !(start..end).any(|at| enforced(&at))
     }
 
     fn hand_over(&self, decisions: &mut [Option<Decision>]) {
@@ -116,7 +141,8 @@ impl Redis {
         parts: &Parts,
         decisions: &mut [Option<Decision>],
     ) -> Result<Applied, CheckError> {
-        let mut node = Taken { store: self, part: Part::of(set, &parts.node), is_open: true };
+        let part = Part::of(set, &parts.node).without_refunds();
+        let mut node = Taken { store: self, part, is_open: true };
         let mut cluster = Part::of(set, &parts.cluster);
         let own = node.take(set).await?;
         decisions.fill(None);
@@ -139,6 +165,7 @@ impl Redis {
         let stands = shared.ruling == Ruling::Admitted || decided && set.is_independent();
         if stands {
             node.is_open = false;
+            self.refund_here(set, &mut node.part);
         } else {
             node.give_back();
         }
@@ -150,6 +177,23 @@ impl Redis {
         let ruling =
             if stands && own.ruling == Ruling::Refused { own.ruling } else { shared.ruling };
         Ok(Applied { ruling, ..shared })
+    }
+
+    /// Gives back what the node's part was to give back, now that the set stands.
+    fn refund_here(&self, set: &Set<'_>, node: &mut Part<'_>) {
+        for (place, index) in node.indexes.iter().enumerate() {
+            let Some(check) = set.checks().get(*index) else { continue };
+            let asked = node.decisions.get(place).is_some_and(Option::is_some);
+            if !matches!(check.asks(), Ask::Refund(_)) || !asked || !node.admits_at(place) {
+                continue;
+            }
+            let mut given = [None];
+            let refund = check.alone();
+            self.memory.apply_at_once(&Set::one(&refund, fresh_id()), &mut given);
+            if let (Some(decision), [Some(given)]) = (node.decisions.get_mut(place), given) {
+                *decision = Some(given);
+            }
+        }
     }
 
     /// Gives back what the node's part took, and says how it stands without it.

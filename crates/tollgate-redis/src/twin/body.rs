@@ -103,6 +103,10 @@ impl Body {
                 self.bytes.push(2);
                 self.numbers([cost.units()]);
             }
+            Ask::Refund(cost) => {
+                self.bytes.push(8);
+                self.numbers([cost.units()]);
+            }
             Ask::Settle { receipt, actual } => {
                 self.bytes.push(3);
                 self.receipt(&receipt);

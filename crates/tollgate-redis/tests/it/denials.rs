@@ -105,6 +105,14 @@ fn what_one_node_gives_back_another_no_longer_refuses() {
     let give_back = Ask::Settle { receipt: *taken.receipt().unwrap(), actual: Cost::ZERO };
     stage.block_on(ask(&other, Check::new(&limit, "refunded").ask(give_back)));
     wait_until("the other node has heard", Duration::from_secs(5), || allowed("refunded"));
+    // A refund without a receipt.
+    exhaust(&stage, &one, &limit, "unused");
+    stage.block_on(ask(&other, Check::new(&limit, "unused").ask(Ask::Refund(Cost::ONE))));
+    wait_until("the other node has heard", Duration::from_secs(5), || allowed("unused"));
+    // One's own.
+    exhaust(&stage, &one, &limit, "own");
+    stage.block_on(ask(&one, Check::new(&limit, "own").ask(Ask::Refund(Cost::ONE))));
+    assert!(allowed("own"), "whoever gives it back knows at once");
     // A reset.
     exhaust(&stage, &one, &limit, "reset");
     stage.block_on(ask(&other, Check::new(&limit, "reset").ask(Ask::Reset)));
@@ -145,6 +153,16 @@ fn walk<const NODES: usize>(stage: &Stage, seed: u64) {
                 // The other node hears of it in its own time: not part of this.
                 for node in &nodes[1..] {
                     heard(stage, node, limit, key);
+                }
+            }
+            2 => {
+                let own = model.refund_units(limit, key, cost).now().unwrap();
+                let theirs = stage.block_on(nodes[0].refund_units(limit, key, cost).into_future());
+                assert_eq!(theirs.unwrap().granted(), own.granted(), "{what} given back");
+                if own.granted() > 0 {
+                    for node in &nodes[1..] {
+                        heard(stage, node, limit, key);
+                    }
                 }
             }
             1 => {

@@ -18,6 +18,7 @@ mod leftovers;
 mod mixed;
 mod parted;
 mod races;
+mod refunds;
 mod replies;
 mod secrets;
 mod slots;

@@ -1,7 +1,7 @@
 //! Sets that are partly a node's own: charged to both or to neither.
 
 use tollgate::{Clock, Limiter, ManualClock, PlainMemory, Plan};
-use tollgate_core::{Check, Cost, Limit, Scope, Slices, Span, Time};
+use tollgate_core::{Ask, Check, Cost, Limit, Scope, Slices, Span, Time};
 use tollgate_testbed::Kind;
 
 use crate::chance::Chance;
@@ -46,7 +46,9 @@ fn walk(stage: &Stage, seed: u64, deny_cache: bool) {
             }
             asked.push((limit.name(), key));
             let cost = Cost::from(u32::try_from(chance.below(3)).unwrap());
-            plan.require(Check::new(limit, key).cost(cost).scoped(*scope));
+            let gives_back = chance.below(5) == 0;
+            let ask = if gives_back { Ask::Refund(cost) } else { Ask::acquire(cost) };
+            plan.require(Check::new(limit, key).ask(ask).scoped(*scope));
         }
         let own = model.check_plan(&plan).now().unwrap();
         let theirs = stage.block_on(node.check_plan(&plan).into_future()).unwrap();

@@ -25,10 +25,11 @@ impl<'p> Planned<'p> {
         let cost = Cost::new(one.cost).unwrap_or(Cost::MAX);
         self.cost = self.cost.max(cost.units());
         // What has happened already is not asked whether it may.
-        if let Some(cooldown) = rule.cooldown.as_ref().filter(|_| purpose != Purpose::Charge) {
+        let asks = matches!(purpose, Purpose::Take | Purpose::Failure(_));
+        if let Some(cooldown) = rule.cooldown.as_ref().filter(|_| asks) {
             let ask = match purpose {
-                Purpose::Take | Purpose::Charge => Ask::peek(),
                 Purpose::Failure(_) => Ask::Charge(cost),
+                _ => Ask::peek(),
             };
             let check = rule.check(&cooldown.limit, key);
             self.push(rule, index, check.ask(ask));
@@ -56,10 +57,15 @@ impl<'p> Planned<'p> {
         for owing in windows.owed() {
             let cost = Cost::new(owing.units(cost.units())).unwrap_or(Cost::MAX);
             let check = rule.check(&owing.limit, key);
-            if purpose == Purpose::Charge {
+            let after = match purpose {
+                Purpose::Charge => Some(Ask::Charge(cost)),
+                Purpose::Refund => Some(Ask::Refund(cost)),
+                Purpose::Take | Purpose::Failure(_) => None,
+            };
+            if let Some(ask) = after {
                 // Nothing is in flight any more.
                 if !owing.limit.holds() {
-                    self.push(rule, index, check.ask(Ask::Charge(cost)));
+                    self.push(rule, index, check.ask(ask));
                 }
                 continue;
             }

@@ -89,7 +89,7 @@ impl<'p> Planning<'p, '_> {
             }
         };
         let (cost, windows) = match self.purpose {
-            Purpose::Take | Purpose::Charge => {
+            Purpose::Take | Purpose::Charge | Purpose::Refund => {
                 (rule.costs.of(facts), self.windows(index, &key, rule, facts))
             }
             Purpose::Failure(_) => (facts.request.cost.unwrap_or(1), Lent::Nobody),

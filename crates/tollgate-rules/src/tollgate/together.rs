@@ -1,11 +1,11 @@
 //! Several requests decided in one step: they stand or fall together.
 
-use smallvec::SmallVec;
-use tollgate::{Check, CheckError, Plan, Store, Verdict};
+use tollgate::{Check, CheckError, Plan, Store, Time, Verdict};
 
 use super::{Answered, Asked, Asking, Tollgate};
 use crate::planning::{Desk, Planned, Purpose};
 use crate::request::Request;
+use crate::ruleset::RuleSet;
 
 /// One of the things that are asked for in one step.
 #[derive(Debug, Clone, Copy)]
@@ -15,9 +15,6 @@ pub enum Part<'r> {
     /// A limit that came with it; no rule is asked.
     Own(Check<'r>),
 }
-
-/// As many parts as are decided without asking for memory.
-const FEW: usize = 2;
 
 impl<S: Store> Tollgate<S> {
     /// Decides several parts in one step, and hands the answers, one for each and in their order, to
@@ -59,30 +56,39 @@ impl<S: Store> Tollgate<S> {
         parts: &[Part<'_>],
         respond: impl FnOnce(&Together<'_>) -> R,
     ) -> Result<R, CheckError> {
+        match parts {
+            [part] => self.decide_part(part, respond).await,
+            // Apart: what waits for one part alone is not to take the room for several.
+            parts => Box::pin(self.decide_parts(parts, respond)).await,
+        }
+    }
+
+    async fn decide_part<R>(
+        &self,
+        part: &Part<'_>,
+        respond: impl FnOnce(&Together<'_>) -> R,
+    ) -> Result<R, CheckError> {
+        let rules = self.rules.load();
+        let mut desk = Desk::new();
+        let asking = self.asking_about(&rules, part, self.now(), &mut desk);
+        let verdict = self.ask(&asking).await?;
+        let answered = asking.answered(verdict.as_ref());
+        Ok(respond(&Together { whole: &answered, parts: std::slice::from_ref(&answered) }))
+    }
+
+    async fn decide_parts<R>(
+        &self,
+        parts: &[Part<'_>],
+        respond: impl FnOnce(&Together<'_>) -> R,
+    ) -> Result<R, CheckError> {
         let rules = self.rules.load();
         let (directory, now, pen) = (&self.directory, self.now(), self.pen(&rules));
-        let mut desks: SmallVec<[Desk; FEW]> = parts.iter().map(|_| Desk::new()).collect();
-        let asking: SmallVec<[Asking<'_>; FEW]> = parts
+        let mut desks: Vec<Desk> = parts.iter().map(|_| Desk::new()).collect();
+        let asking: Vec<Asking<'_>> = parts
             .iter()
             .zip(&mut desks)
-            .map(|(part, desk)| {
-                let (request, planned) = match part {
-                    Part::Rules(request, purpose) => {
-                        (request, rules.plan_for(*purpose, directory, request, now, desk))
-                    }
-                    Part::Own(check) => (&NOBODY, Planned::of(&rules, *check)),
-                };
-                Asking { planned, asked: Asked { request, directory, now, pen } }
-            })
+            .map(|(part, desk)| self.asking_about(&rules, part, now, desk))
             .collect();
-        if let [asking] = &asking[..] {
-            let verdict = self.ask(asking).await?;
-            let [answered] = &[asking.answered(verdict.as_ref())];
-            return Ok(respond(&Together {
-                whole: answered,
-                parts: std::slice::from_ref(answered),
-            }));
-        }
         let planned = Planned::together(&rules, asking.iter().map(|asking| &asking.planned));
         let whole = Asking { planned, asked: Asked { request: &NOBODY, directory, now, pen } };
         let verdict = self.ask(&whole).await?;
@@ -99,6 +105,23 @@ impl<S: Store> Tollgate<S> {
             .collect();
         let whole = &whole.answered(verdict.as_ref());
         Ok(respond(&Together { whole, parts: &answered }))
+    }
+
+    fn asking_about<'a>(
+        &'a self,
+        rules: &'a RuleSet,
+        part: &'a Part<'_>,
+        now: Time,
+        desk: &'a mut Desk,
+    ) -> Asking<'a> {
+        let (directory, pen) = (&self.directory, self.pen(rules));
+        let (request, planned) = match part {
+            Part::Rules(request, purpose) => {
+                (request, rules.plan_for(*purpose, directory, request, now, desk))
+            }
+            Part::Own(check) => (&NOBODY, Planned::of(rules, *check)),
+        };
+        Asking { planned, asked: Asked { request, directory, now, pen } }
     }
 
     async fn ask(&self, asking: &Asking<'_>) -> Result<Option<Verdict>, CheckError> {

@@ -215,6 +215,10 @@ fn what_one_node_counts_for_itself_no_other_gives_back() {
     let settled = settle(&other, &text, 0);
     assert_eq!(charged(&settled), [Some(0), None]);
     assert_eq!(left(&gate, &ann()), [10, 400]);
+    let here = settle(&gate, &text, 0);
+    assert_eq!((here.is_settled(), here.refusal()), (false, Some(Refusal::Spent)));
+    assert_eq!(charged(&here), [Some(0), Some(0)], "what only this node could");
+    assert_eq!(left(&gate, &ann()), [10, 1_000]);
 }
 
 #[test]

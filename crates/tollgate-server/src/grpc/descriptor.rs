@@ -78,7 +78,7 @@ impl<'m> Descriptor<'m> {
             if purpose != Purpose::Take {
                 return Err(wrong("both charges and gives back; let it do one of them"));
             }
-            return Err(Status::unimplemented("hits cannot be given back yet"));
+            purpose = Purpose::Refund;
         }
         let hits = message.hits_addend.unwrap_or_else(|| u64::from(call.hits_addend.max(1)));
         Ok(Self { domain: &call.domain, message, hits, purpose })

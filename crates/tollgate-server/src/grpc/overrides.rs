@@ -1,6 +1,6 @@
 //! Limits that come with descriptors, in place of those of rules.
 
-use tollgate::{Check, Cost, Key, Limit};
+use tollgate::{Ask, Check, Cost, Key, Limit};
 use tollgate_rules::{Algorithm, Purpose};
 use tonic::Status;
 
@@ -72,7 +72,8 @@ impl Override {
         }
         let cost = Cost::new(descriptor.hits).unwrap_or(Cost::MAX);
         match descriptor.purpose {
-            Purpose::Charge => check.ask(tollgate::Ask::Charge(cost)),
+            Purpose::Charge => check.ask(Ask::Charge(cost)),
+            Purpose::Refund => check.ask(Ask::Refund(cost)),
             _ => check.cost(cost),
         }
     }

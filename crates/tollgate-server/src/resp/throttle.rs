@@ -6,7 +6,7 @@ mod limits;
 mod mistake;
 
 use smallvec::SmallVec;
-use tollgate::{Check, Cost, Decision, Limiter, Memory, Plan, Span, Store};
+use tollgate::{Ask, Check, Cost, Decision, Limiter, Memory, Plan, Span, Store};
 use tollgate_rules::Algorithm;
 
 use self::limits::{Limits, NoPlace, Place, Terms};
@@ -73,9 +73,6 @@ impl Throttles {
         let terms =
             Terms { max_burst: number(max_burst)?, count: number(count)?, period: number(period)? };
         let quantity = quantity.map_or(Ok(1), number)?;
-        if quantity < 0 {
-            return Err(Mistake::NegativeQuantity(quantity).into());
-        }
         let bytes = key.of(arguments.bytes).len();
         if bytes > Limiter::<Memory>::MAX_KEY {
             return Err(Mistake::LongKey { bytes }.into());
@@ -105,8 +102,8 @@ impl Throttles {
             }
         }
         let mut counted = Counted::default();
-        for decision in &self.decisions {
-            counted.add(decision);
+        for (throttle, decision) in self.waiting.iter().zip(&self.decisions) {
+            counted.add(throttle, decision);
             answer(decision, replies);
         }
         counted.tell(metrics);
@@ -130,16 +127,17 @@ impl Throttles {
             })
             .collect();
         let mut counted = Counted::default();
-        for verdict in limiter.check_plans(&plans).await {
-            match &verdict {
+        let verdicts = limiter.check_plans(&plans).await;
+        for (throttle, verdict) in self.waiting.iter().zip(&verdicts) {
+            match verdict {
                 Ok(verdict) => {
                     if let [Some(decision)] = verdict.decisions() {
-                        counted.add(decision);
+                        counted.add(throttle, decision);
                         answer(decision, replies);
                     }
                 }
                 Err(error) => {
-                    counted.undecided += 1;
+                    counted.others += 1;
                     replies.error(format_args!("Cell error: {error}"));
                 }
             }
@@ -169,7 +167,7 @@ impl Throttle {
         }
         // More than can be counted exactly is more than any limit ever holds.
         let cost = Cost::new(self.quantity.unsigned_abs()).unwrap_or(Cost::MAX);
-        Some(check.cost(cost))
+        Some(if self.quantity < 0 { check.ask(Ask::Refund(cost)) } else { check.cost(cost) })
     }
 }
 
@@ -178,13 +176,16 @@ impl Throttle {
 struct Counted {
     allowed: u64,
     refused: u64,
-    undecided: u64,
+    /// What was given back, or could not be decided.
+    others: u64,
 }
 
 impl Counted {
     #[inline]
-    fn add(&mut self, decision: &Decision) {
-        if decision.is_allowed() {
+    fn add(&mut self, throttle: &Throttle, decision: &Decision) {
+        if throttle.quantity < 0 {
+            self.others += 1;
+        } else if decision.is_allowed() {
             self.allowed += 1;
         } else {
             self.refused += 1;
@@ -193,7 +194,7 @@ impl Counted {
 
     fn tell(&self, metrics: &Metrics) {
         metrics.throttled_many(Algorithm::TokenBucket, self.allowed, self.refused);
-        metrics.resp().throttles(self.allowed + self.refused + self.undecided);
+        metrics.resp().throttles(self.allowed + self.refused + self.others);
     }
 }
 

@@ -170,6 +170,28 @@ async fn what_has_happened_already_is_charged_whatever_is_left() {
 }
 
 #[tokio::test]
+async fn hits_that_are_negative_are_given_back() {
+    let gate = GrpcGate::by(RULES).await;
+    let back =
+        |units| RateLimitDescriptor { hits_addend: units, is_negative_hits: true, ..user("a") };
+    assert_eq!(gate.standings(&[hits(8)]).await, [(false, 2)]);
+    assert_eq!(gate.standings(&[back(Some(3))]).await, [(false, 5)]);
+    assert_eq!(gate.standings(&[back(None)]).await, [(false, 6)], "none is one");
+    assert_eq!(gate.standings(&[back(Some(0))]).await, [(false, 6)]);
+    assert_eq!(gate.standings(&[hits(6)]).await, [(false, 0)]);
+    assert_eq!(gate.standings(&[back(Some(0))]).await, [(false, 0)], "nobody is asked");
+    assert_eq!(gate.standings(&[back(Some(50))]).await, [(false, 10)], "never more than there are");
+    let limited = |is_negative_hits| RateLimitDescriptor {
+        limit: Some(RateLimitOverride { requests_per_unit: 5, unit: 2 }),
+        is_negative_hits,
+        ..user("a")
+    };
+    let (take, give) = (limited(false), limited(true));
+    assert_eq!(gate.standings(&[take.clone(), take]).await, [(false, 4), (false, 3)]);
+    assert_eq!(gate.standings(&[give]).await, [(false, 4)]);
+}
+
+#[tokio::test]
 async fn a_shadow_is_in_nobodys_way() {
     let gate = GrpcGate::by(RULES).await;
     let watched = descriptor(&[("watched", "x")]);

@@ -146,6 +146,8 @@ async fn a_call_that_makes_no_sense_is_told_what_is_wrong_with_it() {
     let many = |count: usize| vec![fine(); count];
     let mut entries = fine();
     entries.entries = vec![entries.entries[0].clone(); 65];
+    let mut both = descriptor(&[("tollgate", "charge"), ("user", "a")]);
+    both.is_negative_hits = true;
     let mut limited = fine();
     limited.limit = Some(super::grpc::RateLimitOverride { requests_per_unit: 5, unit: 0 });
     let mut contradictory = vec![fine(), fine()];
@@ -174,6 +176,7 @@ async fn a_call_that_makes_no_sense_is_told_what_is_wrong_with_it() {
             "not `charge`",
         ),
         ("edge", vec![descriptor(&[("kind", &long)])], Failure::ResourceExhausted, "longer than"),
+        ("edge", vec![both], Failure::InvalidArgument, "both charges and gives back"),
         ("edge", vec![limited], Failure::InvalidArgument, "the unit 0, which is none"),
         ("edge", contradictory, Failure::InvalidArgument, "two different limits"),
     ] {

@@ -35,7 +35,7 @@ fn random_ask(dice: &mut Dice, capacity: u64, quotas: &[Quota], receipts: &[Rece
         let most = *dice.pick(&[2, capacity / 3 + 2, capacity + 2, Cost::MAX.units()]);
         Cost::new(dice.below(most)).unwrap()
     };
-    match dice.below(12) {
+    match dice.below(14) {
         0..3 if !receipts.is_empty() => {
             Ask::Settle { receipt: *dice.pick(receipts), actual: units(dice) }
         }
@@ -46,6 +46,7 @@ fn random_ask(dice: &mut Dice, capacity: u64, quotas: &[Quota], receipts: &[Rece
         }
         6 => Ask::wait(units(dice), Span::from_micros(dice.below(u64::MAX))),
         7 | 8 => Ask::up_to(units(dice), Cost::from(1)),
+        9 | 10 => Ask::Refund(units(dice)),
         _ => Ask::acquire(units(dice)),
     }
 }
@@ -101,7 +102,11 @@ fn large_windows_are_counted_exactly() {
         let limit = dice.pick(&limits);
         let most = *dice.pick(&[3, limit.capacity()]);
         let units = Cost::new(dice.below(most)).unwrap();
-        let ask = if dice.one_in(3) { Ask::Charge(units) } else { Ask::up_to(units, Cost::ZERO) };
+        let ask = match dice.below(6) {
+            0 | 1 => Ask::Charge(units),
+            2 => Ask::Refund(units),
+            _ => Ask::up_to(units, Cost::ZERO),
+        };
         let check = Check::new(limit, "x").ask(ask);
         let set = Set::one(&check, Id::from_bits(step << 8));
         let mut answer = twin.ask(Time::from_micros(now), &set);
@@ -136,13 +141,21 @@ fn other_nodes_are_told_what_was_given_back_and_nothing_else() {
         let receipt = apply(Ask::acquire(Cost::from(2))).unwrap();
         apply(Ask::Charge(Cost::from(1)));
         apply(Ask::Settle { receipt, actual: Cost::ONE });
+        apply(Ask::Refund(Cost::ONE));
+        apply(Ask::Refund(Cost::ZERO));
         apply(Ask::Reset);
-        told.extend([twin.naming.counter(&check); 2]);
+        apply(Ask::Refund(Cost::ONE));
+        // Slots do not come back without their receipts, and nothing of what is full.
+        let times = if limit.holds() { 2 } else { 3 };
+        told.extend(std::iter::repeat_n(twin.naming.counter(&check), times));
     }
     // A set that is refused gives nothing back.
-    let checks =
-        [Check::new(&limits[0], "x").ask(Ask::Reset), Check::new(&limits[0], "y").cost(9.into())];
-    twin.ask(now, &Set::all(&checks, Id::from_bits(2)));
+    for ask in [Ask::Reset, Ask::Refund(Cost::ONE)] {
+        let x = Check::new(&limits[0], "x");
+        twin.ask(now, &Set::one(&x, Id::from_bits(3)));
+        let checks = [x.ask(ask), Check::new(&limits[0], "y").cost(9.into())];
+        twin.ask(now, &Set::all(&checks, Id::from_bits(2)));
+    }
     twin.run(Cmd::new().arg("PUBLISH").arg(twin.naming.channel()).arg("end"));
     let mut heard = Vec::new();
     loop {

@@ -62,6 +62,7 @@ fn random_ask(dice: &mut Dice, receipts: &[Receipt]) -> Ask {
             let id = Id::from_bits(u128::from(dice.below(50)) | 1 << 100);
             Ask::Rescale { from: from.parse().unwrap(), id }
         }
+        10 | 11 => Ask::Refund(cost(dice.below(5))),
         8 | 9 => Ask::up_to(cost(dice.below(9)), cost(dice.below(2))),
         _ => Ask::acquire(cost(dice.below(3))),
     }

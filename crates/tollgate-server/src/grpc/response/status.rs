@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use tollgate::{Check, Decision, Gate};
-use tollgate_rules::Answered;
+use tollgate_rules::{Answered, Purpose};
 
 use super::super::descriptor::Descriptor;
 use super::super::overrides::{NAME, Override};
@@ -37,7 +37,7 @@ struct Strictest<'a> {
 impl<'a> Standing<'a, '_> {
     /// Whether it is over a limit: refused, or only looked at with nothing left.
     pub(super) fn is_over(&self) -> bool {
-        let looked = self.descriptor.hits == 0;
+        let looked = self.descriptor.hits == 0 && self.descriptor.purpose == Purpose::Take;
         let empty = || self.strictest().is_some_and(|one| one.decision.remaining() == 0);
         !self.answered.is_allowed() || (looked && empty())
     }

@@ -16,7 +16,6 @@ pub(in crate::resp) enum Mistake {
     ZeroRate,
     NegativeRate(i64),
     NegativeBurst(i64),
-    NegativeQuantity(i64),
     /// The quota cannot be counted exactly.
     Quota(String),
     LongKey {
@@ -38,9 +37,6 @@ impl fmt::Display for Mistake {
             }
             Self::NegativeBurst(found) => {
                 write!(f, "max_burst is {found}; use 0 for one at a time, or more")
-            }
-            Self::NegativeQuantity(found) => {
-                write!(f, "quantity is {found}; use 0 to only look, or more")
             }
             Self::Quota(why) => f.write_str(why),
             Self::LongKey { bytes } => CheckError::KeyTooLong { bytes: *bytes }.fmt(f),
