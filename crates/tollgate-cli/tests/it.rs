@@ -8,6 +8,7 @@
 
 mod it {
     mod arguments;
+    mod asking;
     mod audit;
     mod config;
     mod emptied;

@@ -41,7 +41,7 @@ impl<S: Measured> Resp<S> {
         begun: Begun,
         stopping: Stopping,
     ) -> Result<(), Box<dyn Error + Send + Sync>> {
-        Ok(Connection::new(self, begun).serve(stopping).await?)
+        Ok(Connection::new(self, begun, stopping).serve().await?)
     }
 }
 

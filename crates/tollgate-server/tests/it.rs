@@ -37,6 +37,7 @@ mod it {
     mod resp_connections;
     mod resp_session;
     mod resp_throttle;
+    mod resp_waiting;
     mod rule_metrics;
     mod same_answers;
     mod shutdown;

@@ -108,6 +108,13 @@ impl<S: Store> Limiter<S> {
         checks: &[Check<'_>],
         decisions: &mut Vec<Decision>,
     ) -> usize {
+        // One alone has nothing to be fetched together with.
+        if let [check] = checks
+            && let Some(decision) = self.ask_at_once(check)
+        {
+            decisions.push(decision);
+            return 1;
+        }
         let valid = checks.iter().take_while(|check| validate(check).is_ok()).count();
         let mut done = 0;
         for checks in checks[..valid].chunks(ASKED_TOGETHER) {

@@ -1,6 +1,6 @@
 //! `tollgate check` and `tollgate bench` ask a program that runs.
 
-use super::program::{Serving, run, tollgate};
+use super::program::{Folder, Serving, run, tollgate};
 
 fn serving() -> Serving {
     Serving::start(tollgate(&["serve", "--http", "127.0.0.1:0"]))
@@ -29,7 +29,8 @@ fn a_check_that_cannot_be_asked_is_no_refusal() {
     assert_eq!((code, out.as_str()), (Some(2), ""));
     assert!(error.contains("cannot reach 127.0.0.1:1; start `tollgate serve`"), "{error}");
     let serving = serving();
-    let arguments = ["check", "--address", &serving.address, "--key", "x", "--quota", "1/fortnight"];
+    let arguments =
+        ["check", "--address", &serving.address, "--key", "x", "--quota", "1/fortnight"];
     let (code, out, error) = run(&arguments);
     assert_eq!(code, Some(2), "{out}");
     assert!(out.contains("fortnight") && error.contains("could not decide"), "{out}{error}");
@@ -41,7 +42,13 @@ fn a_check_that_cannot_be_asked_is_no_refusal() {
 
 #[test]
 fn every_protocol_can_be_benched() {
-    let serving = serving();
+    let folder = Folder::new();
+    let rules = "
+identify: { caller: { attribute: key } }
+rules: [{ name: bench, match: { domain: bench }, key: caller, limit: 1000000/s }]
+";
+    let rules = folder.write("rules.yaml", rules);
+    let serving = Serving::start(tollgate(&["serve", "--http", "127.0.0.1:0", "--config", &rules]));
     for (protocol, scheme) in [("http", "http"), ("grpc", "grpc"), ("resp", "redis")] {
         for more in [&["--pipeline", "4"][..], &["--rate", "500", "--zipf", "1.1"]] {
             let address = serving.listens(scheme);

@@ -2,6 +2,7 @@
 
 use std::future::{Future, poll_fn};
 use std::io::{self, ErrorKind};
+use std::mem::replace;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::{Context, Poll};
@@ -33,8 +34,11 @@ pub(super) struct Connection<S> {
     session: Session,
     /// The start of a command.
     begun: Vec<u8>,
-    /// It is not whole before there is so much of it.
+    /// Nothing is learned before there is so much of it.
     needs: usize,
+    stopping: Stopping,
+    /// Whether this task is woken when it is time to stop.
+    is_woken: bool,
 }
 
 /// What came of waiting for bytes.
@@ -47,14 +51,14 @@ enum Came {
 }
 
 impl<S: Measured> Connection<S> {
-    pub(super) fn new(resp: Arc<Resp<S>>, stream: Begun) -> Self {
+    pub(super) fn new(resp: Arc<Resp<S>>, stream: Begun, stopping: Stopping) -> Self {
         let session = Session::new(stream.peer(), resp.password().is_none());
-        Self { resp, stream, session, begun: Vec::new(), needs: 1 }
+        Self { resp, stream, session, begun: Vec::new(), needs: 1, stopping, is_woken: false }
     }
 
     /// Answers commands until the client has had enough, or it is time to stop.
-    pub(super) async fn serve(mut self, stopping: Stopping) -> io::Result<()> {
-        let mut heard = stopping.clone();
+    pub(super) async fn serve(mut self) -> io::Result<()> {
+        let mut heard = self.stopping.clone();
         let mut stop = pin!(heard.begun());
         loop {
             let bench = match self.read(stop.as_mut()).await? {
@@ -71,7 +75,7 @@ impl<S: Measured> Connection<S> {
             // There may be so much to come that it is never waited for, and the others on this
             // thread should not have to.
             if is_much {
-                if stopping.has_begun() {
+                if self.stopping.has_begun() {
                     return self.close().await;
                 }
                 yield_now().await;
@@ -114,13 +118,17 @@ impl<S: Measured> Connection<S> {
 
     /// Waits for bytes: for ever between two commands, not for long within one.
     async fn read(&mut self, stop: Pin<&mut impl Future<Output = ()>>) -> io::Result<Came> {
-        let Self { stream, begun, .. } = self;
+        let Self { stream, begun, stopping, is_woken, .. } = self;
         let mut stop = stop;
         let came = poll_fn(|context| {
             if let Poll::Ready(came) = poll_bytes(stream, begun, context) {
                 return Poll::Ready(came);
             }
-            stop.as_mut().poll(context).map(|()| Ok(Came::Stop))
+            // Asked to wake it once, it does so whenever that may be; from then on a look will do.
+            if stopping.has_begun() || !replace(is_woken, true) {
+                return stop.as_mut().poll(context).map(|()| Ok(Came::Stop));
+            }
+            Poll::Pending
         });
         if begun.is_empty() {
             return came.await;
