@@ -73,6 +73,7 @@ impl GrpcServer {
         let runtime = runtime.expect("a runtime");
         let sender = runtime.block_on(async {
             let stream = TcpStream::connect(address).await.expect("a connection");
+            stream.set_nodelay(true).expect("small packets sent at once");
             let builder = Builder::new(TokioExecutor::new());
             let (sender, connection) =
                 builder.handshake(TokioIo::new(stream)).await.expect("HTTP/2");

@@ -55,7 +55,7 @@ impl Attribute {
             Value::Flag(flag) => flag.into(),
             Value::Whole(number) => number.into(),
             Value::Real(number) => number.into(),
-            _ => self.text.as_str().into(),
+            Value::Text(text) => text.into(),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! `tollgate bench`: asks a server as fast as it answers, or at a rate, and says how that went.
 
+#![allow(clippy::disallowed_methods, reason = "how long answers take is what is asked for")]
+
 mod driver;
 mod grpc;
 mod http;

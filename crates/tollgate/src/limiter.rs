@@ -145,11 +145,7 @@ impl<S: Store> Limiter<S> {
     /// assert_eq!(limiter.check_many_at_once(&checks, &mut decisions), 2);
     /// assert_eq!(decisions.iter().map(|made| made.remaining()).collect::<Vec<_>>(), [9, 19]);
     /// ```
-    pub fn check_many_at_once(
-        &self,
-        checks: &[Check<'_>],
-        decisions: &mut Vec<Decision>,
-    ) -> usize {
+    pub fn check_many_at_once(&self, checks: &[Check<'_>], decisions: &mut Vec<Decision>) -> usize {
         self.ask_many_at_once(checks, decisions)
     }
 

@@ -22,8 +22,8 @@ impl Resp {
             period.as_secs_ceil(),
         ];
         let words = numbers.map(|number| number.to_string());
-        let after: String =
-            words.iter().map(|word| format!("${}\r\n{word}\r\n", word.len())).collect();
+        let words = words.map(|word| format!("${}\r\n{word}\r\n", word.len()));
+        let after = words.concat();
         Self {
             before: b"*5\r\n$11\r\nCL.THROTTLE\r\n$10\r\n".to_vec(),
             after: format!("\r\n{after}").into_bytes(),

@@ -53,6 +53,7 @@ impl Gate {
         (Self::open_with(Server::new(Arc::clone(&limiter)), clock).await, limiter)
     }
 
+    #[allow(clippy::unused_async, reason = "it spawns, which takes a runtime around it")]
     pub(crate) async fn open_with<S: Measured>(server: Server<S>, clock: ManualClock) -> Self {
         let [http, resp] = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").unwrap());
         let [address, resp_address] = [&http, &resp].map(|bound| bound.local_addr().unwrap());
