@@ -7,7 +7,7 @@ use crate::reservation::{self, NotAReservation, Settled, Settling};
 use crate::slot::{self, NotASlot, Released, Renewed};
 
 impl<S: Store> Tollgate<S> {
-    /// Gives back the slots that a text of [`Answered::slot`] stands for.
+    /// Gives back the slots that a text of [`Answered::slot`](super::Answered::slot) stands for.
     pub async fn release(&self, text: &str) -> Result<Result<Released, CheckError>, NotASlot> {
         let rules = self.rules.load();
         let held = slot::read(text, self.pen(&rules))?;
@@ -15,7 +15,8 @@ impl<S: Store> Tollgate<S> {
         Ok(verdict.map(|verdict| held.released(verdict.as_ref())))
     }
 
-    /// Keeps the slots that a text of [`Answered::slot`] stands for, for another lease from now on.
+    /// Keeps the slots that a text of [`Answered::slot`](super::Answered::slot) stands for, for
+    /// another lease from now on.
     pub async fn renew(&self, text: &str) -> Result<Result<Renewed, CheckError>, NotASlot> {
         let rules = self.rules.load();
         let held = slot::read(text, self.pen(&rules))?;
@@ -24,8 +25,9 @@ impl<S: Store> Tollgate<S> {
         Ok(verdict.map(|verdict| held.renewed(&plan, verdict.as_ref())))
     }
 
-    /// Corrects everything that a text of [`Answered::reservation`] says was charged to what the
-    /// request really cost, in one step and once. 0 gives all of it back.
+    /// Corrects everything that a text of [`Answered::reservation`](super::Answered::reservation)
+    /// says was charged to what the request really cost, in one step and once. 0 gives all of it
+    /// back.
     ///
     /// ```
     /// use tollgate::{Cost, Limiter};
