@@ -25,6 +25,7 @@ mod it {
     mod grpc_refusals;
     mod messages;
     mod metrics;
+    mod one_trace;
     mod outage;
     mod pages;
     mod proxied;

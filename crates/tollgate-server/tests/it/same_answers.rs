@@ -40,7 +40,7 @@ fn said(decision: &Decision) -> Value {
 }
 
 /// A small generator is enough: the same numbers every time.
-fn numbers() -> impl FnMut(u64) -> u64 {
+pub(crate) fn numbers() -> impl FnMut(u64) -> u64 {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     move |below| {
         state ^= state << 13;
