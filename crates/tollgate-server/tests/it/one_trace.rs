@@ -13,7 +13,7 @@ use super::grpc::{GrpcGate, RateLimitDescriptor, descriptor, rate_limit_response
 use super::resp_client::Answer;
 use super::same_answers::numbers;
 
-const RULES: &str = r#"
+const RULES: &str = "
 identify:
   user: { attribute: user }
   tier: { lookup: user, table: { u1: premium }, default: free }
@@ -27,7 +27,7 @@ rules:
   - { name: shadow, key: [], limit: 4/s, mode: shadow }
   - { name: hourly, match: { path: /hourly }, key: user, limit: 40/min, algorithm: fixed_window }
 block: [{ user: u3 }]
-"#;
+";
 
 /// What is said of a request: whether it is allowed, and what is left of the limit that says most.
 type Said = (bool, Option<u64>);
