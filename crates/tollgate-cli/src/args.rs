@@ -4,6 +4,7 @@ mod audit;
 mod bench;
 mod check;
 mod explain;
+mod request;
 mod serve;
 mod validate;
 
@@ -13,6 +14,7 @@ pub(crate) use self::audit::AuditArgs;
 pub(crate) use self::bench::{BenchArgs, Spoken};
 pub(crate) use self::check::CheckArgs;
 pub(crate) use self::explain::ExplainArgs;
+pub(crate) use self::request::RequestArgs;
 pub(crate) use self::serve::ServeArgs;
 pub(crate) use self::validate::{Format, ValidateArgs};
 

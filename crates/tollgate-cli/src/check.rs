@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::args::CheckArgs;
+use crate::args::{CheckArgs, RequestArgs};
 use crate::failure::Failure;
 use crate::{output, runtime};
 
@@ -53,21 +53,20 @@ fn question(args: &CheckArgs) -> (&'static str, Value) {
         return ("/v1/throttle", Value::Object(body));
     }
     let mut attributes = Map::new();
-    let ip = args.ip.map(|ip| ip.to_string());
-    for (name, text) in
-        [("method", &args.method), ("path", &args.path), ("host", &args.host), ("ip", &ip)]
-    {
+    let RequestArgs { method, path, host, ip, headers, attributes: typed } = &args.request;
+    let ip = ip.map(|ip| ip.to_string());
+    for (name, text) in [("method", method), ("path", path), ("host", host), ("ip", &ip)] {
         if let Some(text) = text {
             attributes.insert(name.to_owned(), json!(text));
         }
     }
-    for attribute in &args.attributes {
+    for attribute in typed {
         attributes.insert(attribute.name.clone(), attribute.json());
     }
     body.insert("attributes".to_owned(), Value::Object(attributes));
-    if !args.headers.is_empty() {
+    if !headers.is_empty() {
         let mut lines = Map::new();
-        for header in &args.headers {
+        for header in headers {
             lines.insert(header.name.clone(), json!(header.value));
         }
         body.insert("headers".to_owned(), Value::Object(lines));

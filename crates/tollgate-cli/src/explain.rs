@@ -14,7 +14,9 @@ use crate::output;
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     let mut names = HashSet::new();
-    if let Some(twice) = args.attributes.iter().find(|attribute| !names.insert(&attribute.name)) {
+    if let Some(twice) =
+        args.request.attributes.iter().find(|attribute| !names.insert(&attribute.name))
+    {
         return Err(Failure::usage(anyhow!(
             "the attribute `{}` is given twice\nhint: give each attribute once",
             twice.name.escape_debug()
@@ -26,20 +28,25 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
         return Ok(ExitCode::FAILURE);
     };
 
-    let headers: Vec<_> = args.headers.iter().map(|line| (&line.name, &line.value)).collect();
-    let attributes: Vec<_> =
-        args.attributes.iter().map(|attribute| (&attribute.name, attribute.value())).collect();
+    let headers: Vec<_> =
+        args.request.headers.iter().map(|line| (&line.name, &line.value)).collect();
+    let attributes: Vec<_> = args
+        .request
+        .attributes
+        .iter()
+        .map(|attribute| (&attribute.name, attribute.value()))
+        .collect();
     let mut request = Request::new().headers(&headers).attributes(&attributes);
-    if let Some(method) = &args.method {
+    if let Some(method) = &args.request.method {
         request = request.method(method);
     }
-    if let Some(path) = &args.path {
+    if let Some(path) = &args.request.path {
         request = request.target(path);
     }
-    if let Some(host) = &args.host {
+    if let Some(host) = &args.request.host {
         request = request.host(host);
     }
-    if let Some(ip) = args.ip {
+    if let Some(ip) = args.request.ip {
         request = request.peer(ip);
     }
     if let Some(bytes) = args.body_size {

@@ -18,7 +18,7 @@ use tokio::sync::Semaphore;
 use tollgate_rules::{Tollgate, TrustedNetworks};
 use tracing::info;
 
-pub(crate) use self::begun::Begun;
+pub(crate) use self::begun::{Begun, WRITE_TIMEOUT};
 pub use self::listeners::{Addresses, BindError, Listeners};
 pub(crate) use self::stopping::{Stop, Stopping};
 use crate::context::Context;

@@ -16,6 +16,7 @@ mod it {
     mod connections;
     mod contract;
     mod counters;
+    mod crowded;
     mod fading;
     mod gate;
     mod grpc;

@@ -1,13 +1,11 @@
 //! What was typed after `tollgate explain`.
 
-use std::net::IpAddr;
 use std::path::PathBuf;
 
 use tollgate::Time;
 
-use crate::attribute::Attribute;
+use super::request::RequestArgs;
 use crate::colour::Colour;
-use crate::header::Header;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExplainArgs {
@@ -15,29 +13,8 @@ pub(crate) struct ExplainArgs {
     #[arg(value_name = "FILE")]
     pub(crate) file: PathBuf,
 
-    /// The method of the request, as in POST
-    #[arg(long)]
-    pub(crate) method: Option<String>,
-
-    /// Its path, with a query if it has one, as in /checkout?currency=EUR
-    #[arg(long)]
-    pub(crate) path: Option<String>,
-
-    /// The host it was sent to
-    #[arg(long)]
-    pub(crate) host: Option<String>,
-
-    /// The address it came from: the caller's, or a proxy's if headers name the caller
-    #[arg(long, value_name = "ADDRESS")]
-    pub(crate) ip: Option<IpAddr>,
-
-    /// A header line, as in 'x-api-key: secret'; may be repeated
-    #[arg(short = 'H', long = "header", value_name = "HEADER")]
-    pub(crate) headers: Vec<Header>,
-
-    /// An attribute, as in user=42; may be repeated
-    #[arg(long = "attribute", value_name = "NAME=VALUE", allow_hyphen_values = true)]
-    pub(crate) attributes: Vec<Attribute>,
+    #[command(flatten)]
+    pub(crate) request: RequestArgs,
 
     /// What the caller says it costs
     #[arg(long, value_name = "UNITS")]

@@ -8,9 +8,8 @@ use std::time::Duration;
 
 use hyper::server::conn::http2;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioExecutor, TokioTimer};
 use tokio::select;
-use tokio_io_timeout::TimeoutStream;
 
 use super::Grpc;
 use super::limits::STREAM_WINDOW;
@@ -21,8 +20,6 @@ use crate::server::{Begun, Stopping};
 const PING_EVERY: Duration = Duration::from_secs(30);
 /// … and how long it may take to say so.
 const PING_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a client may leave its answers unread before its connection is closed.
-const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How many calls may be under way on one connection: all that a proxy forwards at a time.
 const MOST_CALLS: u32 = 1_024;
 /// The longest headers of a call, as HTTP/2 counts them.
@@ -57,10 +54,7 @@ impl<S: Measured> Grpc<S> {
                 Ok::<_, Infallible>(grpc.answer(request, stopping).await)
             }
         });
-        let mut stream = TimeoutStream::new(begun);
-        stream.set_write_timeout(Some(WRITE_TIMEOUT));
-        let stream = TokioIo::new(Box::pin(stream));
-        let mut connection = pin!(builder.serve_connection(stream, service));
+        let mut connection = pin!(builder.serve_connection(begun.timed(), service));
         select! {
             biased;
             ended = connection.as_mut() => return Ok(ended?),

@@ -8,9 +8,8 @@ use std::time::Duration;
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioTimer;
 use tokio::select;
-use tokio_io_timeout::TimeoutStream;
 
 use super::Http;
 use crate::measured::Measured;
@@ -18,8 +17,6 @@ use crate::server::{Begun, Stopping};
 
 /// How long the head of a request may take to arrive, and how long an idle connection is kept.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a client may leave its answers unread before its connection is closed.
-const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 /// The largest head; a longer one is answered with 431.
 const MAX_HEAD: usize = 16 * 1_024;
 /// What is read, and what is written, of one connection ahead of time.
@@ -45,10 +42,7 @@ impl<S: Measured> Http<S> {
             let http = Arc::clone(&self);
             async move { Ok::<_, Infallible>(http.answer(request, peer).await) }
         });
-        let mut stream = TimeoutStream::new(begun);
-        stream.set_write_timeout(Some(WRITE_TIMEOUT));
-        let stream = TokioIo::new(Box::pin(stream));
-        let mut connection = pin!(builder.serve_connection(stream, service));
+        let mut connection = pin!(builder.serve_connection(begun.timed(), service));
         select! {
             biased;
             ended = connection.as_mut() => return Ok(ended?),

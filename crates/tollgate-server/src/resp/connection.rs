@@ -16,12 +16,10 @@ use super::Resp;
 use super::bench::{Bench, Next, READ};
 use super::session::Session;
 use crate::measured::Measured;
-use crate::server::{Begun, Stopping};
+use crate::server::{Begun, Stopping, WRITE_TIMEOUT};
 
 /// How long a client may be silent in the middle of a command.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long a client may leave its answers unread before its connection is closed.
-const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long, and how many bytes, a connection is still listened to after the last answer. Closing
 /// one with bytes unread resets it, and the answer may be lost with it.
 const LINGERING: Duration = Duration::from_secs(1);

@@ -4,10 +4,16 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use hyper::body::{Buf, Bytes};
+use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
+use tokio_io_timeout::TimeoutStream;
+
+/// How long a client may leave its answers unread before its connection is closed.
+pub(crate) const WRITE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A connection, and who is at its other end.
 #[derive(Debug)]
@@ -26,6 +32,13 @@ impl Begun {
     /// The same connection, of which these bytes were read already.
     pub(super) fn with_ahead(self, ahead: Bytes) -> Self {
         Self { ahead, ..self }
+    }
+
+    /// The same for hyper. A client that leaves its answers unread for too long is let go.
+    pub(crate) fn timed(self) -> TokioIo<Pin<Box<TimeoutStream<Self>>>> {
+        let mut stream = TimeoutStream::new(self);
+        stream.set_write_timeout(Some(WRITE_TIMEOUT));
+        TokioIo::new(Box::pin(stream))
     }
 
     /// Who is at the other end: whoever a proxy speaks for, if there is one.
