@@ -176,10 +176,14 @@ impl Receipt {
         self.at
     }
 
-    /// A receipt for no units at all. Settling it charges, and only once however often it is
-    /// settled: for units that were used up where the store could not see it.
-    pub const fn for_nothing(id: Id, at: Time) -> Self {
-        Self { id, units: 0, at, until: Moment::at(at), until_parts: 1 }
+    /// A receipt for no units at all, which lapses at `until`. Settling it charges, and only once
+    /// however often it is settled: for units that were used up where the store could not see it,
+    /// and have come back by then.
+    pub const fn for_nothing(id: Id, until: Time) -> Self {
+        // As if it had been filed so long before: then this is when it lapses.
+        let at = until.as_micros().saturating_sub(Self::SETTLED_WITHIN.as_micros());
+        let at = Time::from_micros(at);
+        Self { id, units: 0, at, until: Moment::at(until), until_parts: 1 }
     }
 
     /// From then on there is nothing left to give back.

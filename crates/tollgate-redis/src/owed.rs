@@ -110,7 +110,9 @@ impl Owed {
                 return None;
             }
             debt.units = 0;
-            debt.riding = Some(Riding { receipt: Receipt::for_nothing(fresh_id(), now), units });
+            // The store remembers it for as long as it could be owed, and no longer.
+            let receipt = Receipt::for_nothing(fresh_id(), debt.until);
+            debt.riding = Some(Riding { receipt, units });
         }
         debt.riding
     }

@@ -69,13 +69,13 @@ impl Use {
         if self == Self::ByRules { Outage::Deny } else { Outage::Local }
     }
 
-    /// What of it is still on the server. A settlement is remembered for ten minutes, so that it
-    /// counts once; there is none where nothing is charged later.
+    /// What of it is still on the server. What a program settles is remembered for ten minutes, so
+    /// that it counts once; what a node charges later, only for as long as it is owed.
     fn left(self, stage: &Stage) -> Vec<String> {
         let keys = stage.server.keys().into_iter();
         let keys = keys.map(|key| String::from_utf8_lossy(&key).into_owned());
         let own = keys.filter(|key| key.starts_with(self.prefix()));
-        own.filter(|key| self == Self::ByRules || !is_settlement(key)).collect()
+        own.filter(|key| self != Self::WithDebt || !is_settlement(key)).collect()
     }
 }
 
@@ -178,7 +178,9 @@ fn assert_times_to_live(stage: &Stage, as_used: Use) -> i64 {
         let key = String::from_utf8_lossy(&key).into_owned();
         if is_settlement(&key) && key.starts_with(as_used.prefix()) {
             assert_ne!(as_used, Use::ByRules, "{key}: nothing was to be charged later");
-            ends_by(&key, most(Receipt::SETTLED_WITHIN));
+            if as_used == Use::WithDebt {
+                ends_by(&key, most(Receipt::SETTLED_WITHIN));
+            }
         }
     }
     let left = as_used.left(stage);
