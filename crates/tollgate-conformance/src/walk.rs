@@ -17,12 +17,20 @@ const STEPS_PER_WALK: usize = 2_000;
 /// panics at the first difference with what led to it.
 pub fn differential<S: Subject>(mut make: impl FnMut() -> S, first_seed: u64, steps: usize) {
     for seed in (first_seed..).take(steps.div_ceil(STEPS_PER_WALK)) {
-        one_walk(&mut make(), seed);
+        one_walk(&mut make(), seed, Walk::new(seed));
     }
 }
 
-fn one_walk(subject: &mut impl Subject, seed: u64) {
-    let mut walk = Walk::new(seed);
+/// The same on walks on which time only goes forward and limits stay what they are. For stores that undo
+/// what a refused set has charged in parts: what was charged and given back looks different to an
+/// earlier time, or to a limit that divides time in another way.
+pub fn steady<S: Subject>(mut make: impl FnMut() -> S, first_seed: u64, steps: usize) {
+    for seed in (first_seed..).take(steps.div_ceil(STEPS_PER_WALK)) {
+        one_walk(&mut make(), seed, Walk::steady(seed));
+    }
+}
+
+fn one_walk(subject: &mut impl Subject, seed: u64, mut walk: Walk) {
     let mut oracle = Oracle::new(walk.limits());
     let mut replay = Replay::new(walk.limits());
     let mut history: VecDeque<Step> = VecDeque::new();

@@ -31,6 +31,16 @@ impl Connection {
         self.stream.set_read_timeout(Some(patience))
     }
 
+    /// Whether the other side, so far as is known here, has not closed it.
+    pub(crate) fn is_open(&self) -> bool {
+        let looked = self.stream.set_nonblocking(true).and_then(|()| self.stream.peek(&mut [0]));
+        let open = match looked {
+            Ok(length) => length > 0,
+            Err(error) => error.kind() == io::ErrorKind::WouldBlock,
+        };
+        open && self.stream.set_nonblocking(false).is_ok()
+    }
+
     /// Sends a command and waits for its answer.
     pub fn command(&mut self, words: &[impl AsRef<[u8]>]) -> io::Result<Value> {
         self.send(words)?;

@@ -20,6 +20,7 @@ use chance::Chance;
 use counts::Counters;
 pub use counts::Counts;
 use gate::{Gate, Order};
+pub use switches::ConnectionId;
 use switches::Mode;
 
 /// A TCP proxy whose faults can be switched while it runs.
@@ -87,6 +88,23 @@ impl FaultProxy {
         self.switch(Some(Mode::Silent), None);
     }
 
+    /// [Silent](Self::silent) for all connections but these, which are open and go on: the server is
+    /// left alone with whoever has them. It can neither be reached by others nor heard.
+    pub fn isolate(&self, kept: &[ConnectionId]) {
+        self.switch(Some(Mode::Isolate(kept.into())), None);
+    }
+
+    /// No faults any more, and no delay, as after [`forward`](Self::forward); but connections that
+    /// were silent are closed, and what was held back on them is lost. Returns how many these were.
+    pub fn heal(&self) -> usize {
+        self.order(|done| Order::Heal { done })
+    }
+
+    /// The connections that are open now. A client that has had an answer has its own among them.
+    pub fn connections(&self) -> Vec<ConnectionId> {
+        self.order(|done| Order::List { done })
+    }
+
     /// Closes all connections, and refuses new ones.
     pub fn refuse(&self) {
         self.switch(Some(Mode::Refuse), None);
@@ -128,7 +146,7 @@ impl FaultProxy {
     }
 
     /// Gives an order and waits until it is carried out.
-    fn order(&self, order: impl FnOnce(Sender<usize>) -> Order) -> usize {
+    fn order<T>(&self, order: impl FnOnce(Sender<T>) -> Order) -> T {
         let (done, carried_out) = channel();
         let orders = self.orders.as_ref().expect("taken only when the proxy ends");
         assert!(orders.send(order(done)).is_ok(), "the proxy has panicked; its message is above");

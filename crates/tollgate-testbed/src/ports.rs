@@ -27,6 +27,23 @@ pub fn free_port() -> u16 {
         .expect("looked for a free port of 127.0.0.1 and found all taken: end what listens there")
 }
 
+/// The ports of one server. It listens on those that its setup asks for.
+#[derive(Clone, Copy)]
+pub(crate) struct Ports {
+    /// Without TLS.
+    pub(crate) plain: u16,
+    pub(crate) tls: u16,
+    /// What the nodes of a cluster tell each other.
+    pub(crate) bus: u16,
+}
+
+impl Ports {
+    /// Ports that are free; the first is `plain`, if that is given.
+    pub(crate) fn find(plain: Option<u16>) -> Self {
+        Self { plain: plain.unwrap_or_else(free_port), tls: free_port(), bus: free_port() }
+    }
+}
+
 /// Ends a listener now. Closing it does not: a process that another thread is about to start has a
 /// copy of it for a moment, which would still take connections, and keep the port.
 #[allow(clippy::needless_pass_by_value, reason = "nobody is to go on with it")]

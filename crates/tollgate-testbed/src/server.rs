@@ -1,6 +1,5 @@
 //! A real server, alone for one test.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::net::SocketAddr;
@@ -11,14 +10,14 @@ use tempfile::TempDir;
 
 use crate::certificates::Certificates;
 use crate::connection::Connection;
-use crate::ports::free_port;
+use crate::ports::Ports;
 use crate::process::Process;
 use crate::programs::Kind;
-use crate::setup::{OWN_PASSWORD, OWN_USER, Setup};
-use crate::share::share_of;
+use crate::setup::{OWN_PASSWORD, OWN_USER, Part, Setup};
 use crate::value::Value;
 use crate::waiting::wait_until;
 
+mod asking;
 mod clock;
 mod contents;
 
@@ -31,8 +30,7 @@ const STARTING: Duration = Duration::from_secs(30);
 /// Its methods block until they are done; none needs a runtime.
 pub struct Server {
     setup: Setup,
-    port: u16,
-    tls: Option<(u16, Certificates)>,
+    ports: Ports,
     // Two locks: while one thread waits for an answer, another may pause or kill.
     connection: Mutex<Option<Connection>>,
     // Before the folder: what uses the files ends before they do.
@@ -53,7 +51,7 @@ impl Server {
 
     /// A server that is to be started, to say more about.
     pub fn setup(kind: Kind) -> Setup {
-        Setup::of(kind)
+        Setup::of(kind, Part::Alone)
     }
 
     pub(crate) fn start(setup: Setup) -> Self {
@@ -61,22 +59,19 @@ impl Server {
             .prefix("tollgate-testbed-")
             .tempdir()
             .expect("a folder for temporary files can be made");
-        let port = setup.port.unwrap_or_else(free_port);
-        let tls = setup.tls.then(|| (free_port(), Certificates::issue()));
+        let ports = Ports::find(setup.port);
         let (connection, process) = (Mutex::default(), Mutex::default());
-        let mut server = Self { setup, port, tls, connection, process, folder };
+        let mut server = Self { setup, ports, connection, process, folder };
         if server.setup.clock {
             server.shift_clock(0);
         }
         // A port that was free a moment ago may be another's by now.
         for _ in 0..5 {
+            server.setup.write_to(server.folder.path(), server.ports);
             match server.run() {
                 Ok(()) => return server,
                 Err(log) if server.setup.port.is_none() && log.contains("in use") => {
-                    server.port = free_port();
-                    if let Some((port, _)) = &mut server.tls {
-                        *port = free_port();
-                    }
+                    server.ports = Ports::find(None);
                 }
                 Err(log) => panic!("started {:?}, and it ended:\n{log}", server.setup.kind),
             }
@@ -86,22 +81,23 @@ impl Server {
 
     /// The port that is spoken on without TLS.
     pub fn port(&self) -> u16 {
-        self.port
+        self.ports.plain
     }
 
     /// 127.0.0.1 with the [`port`](Self::port).
     pub fn address(&self) -> SocketAddr {
-        SocketAddr::from(([127, 0, 0, 1], self.port))
+        SocketAddr::from(([127, 0, 0, 1], self.ports.plain))
     }
 
     /// `redis://…`, with the password, if there is one.
     pub fn url(&self) -> String {
-        format!("redis://{}127.0.0.1:{}", self.password(), self.port)
+        format!("redis://{}127.0.0.1:{}", self.password(), self.ports.plain)
     }
 
     /// The port that TLS is spoken on.
     pub fn tls_port(&self) -> u16 {
-        self.with_tls().0
+        self.with_tls();
+        self.ports.tls
     }
 
     /// `rediss://…`, with the password, if there is one.
@@ -111,7 +107,7 @@ impl Server {
 
     /// The certificate of the authority that signed the server's own, in PEM.
     pub fn ca_pem(&self) -> &str {
-        &self.with_tls().1.authority
+        &self.with_tls().authority
     }
 
     /// The number of its process.
@@ -135,43 +131,22 @@ impl Server {
         *locked(&self.connection) = None;
     }
 
-    /// Ends it if it runs, and starts it on the same port: empty, without scripts, as configured.
+    /// Whether it runs and is not paused, so that it answers.
+    pub fn is_running(&self) -> bool {
+        locked(&self.process).as_ref().is_some_and(|process| !process.is_paused())
+    }
+
+    /// Ends it if it runs, and starts it on the same port: empty, without scripts, as configured. A
+    /// part of [`Sentinels`](crate::Sentinels) or of a [`Cluster`](crate::Cluster) is configured as
+    /// it was last told to be, by sentinels or by other nodes.
     pub fn restart(&self) {
         self.kill();
+        if !self.setup.keeps_configuration() {
+            self.setup.write_to(self.folder.path(), self.ports);
+        }
         if let Err(log) = self.run() {
             panic!("restarted {:?}, and it ended:\n{log}", self.setup.kind);
         }
-    }
-
-    /// Sends a command on the testbed's own connection, as a user who may do all, and returns the
-    /// answer, which may be an error.
-    #[track_caller]
-    pub fn command(&self, words: &[impl AsRef<[u8]>]) -> Value {
-        let mut own = locked(&self.connection);
-        let answer = match own.take() {
-            Some(connection) => Ok(connection),
-            None => self.connect(),
-        }
-        .and_then(|mut connection| {
-            let answer = connection.command(words)?;
-            // Kept only if nothing is left unanswered on it.
-            *own = Some(connection);
-            Ok(answer)
-        });
-        answer.unwrap_or_else(|error| {
-            let first = words.first().map(|word| String::from_utf8_lossy(word.as_ref()));
-            panic!("sent {} to the server and got no answer: {error}", first.unwrap_or_default())
-        })
-    }
-
-    /// What `INFO` says about a section, by name.
-    pub fn info(&self, section: &str) -> BTreeMap<String, String> {
-        let lines = self.command(&["INFO", section]).text();
-        lines
-            .lines()
-            .filter_map(|line| line.split_once(':'))
-            .map(|(name, value)| (name.to_owned(), value.to_owned()))
-            .collect()
     }
 
     /// Processor time that the server used so far, in all its threads.
@@ -179,22 +154,18 @@ impl Server {
         self.process(Process::cpu_time)
     }
 
-    /// Bytes of memory that the server says it uses.
-    pub fn used_memory(&self) -> u64 {
-        self.info("memory")["used_memory"].parse().expect("bytes are a number")
+    pub(crate) fn has_tls(&self) -> bool {
+        self.setup.certificates.is_some()
     }
 
-    /// Has the server close a part of its connections, other than the testbed's; returns how many.
-    pub fn kill_clients(&self, fraction: f64) -> usize {
-        let own = self.command(&["CLIENT", "ID"]).integer().to_string();
-        let listed = self.command(&["CLIENT", "LIST", "TYPE", "NORMAL"]).text();
-        let others: Vec<&str> = listed
-            .lines()
-            .filter_map(|line| line.split_whitespace().find_map(|word| word.strip_prefix("id=")))
-            .filter(|id| *id != own)
-            .collect();
-        let killed = |id: &str| self.command(&["CLIENT", "KILL", "ID", id]).integer() == 1;
-        share_of(others, fraction).into_iter().filter(|id| killed(id)).count()
+    /// The port that others are to speak on: with TLS, if it was set up with it.
+    pub(crate) fn spoken_port(&self) -> u16 {
+        if self.has_tls() { self.ports.tls } else { self.ports.plain }
+    }
+
+    /// The port that nodes of a cluster speak to each other on.
+    pub(crate) fn bus_port(&self) -> u16 {
+        self.ports.bus
     }
 
     /// What the server printed.
@@ -208,8 +179,7 @@ impl Server {
         let folder = self.folder.path();
         let log = folder.join("log");
         let _ = fs::remove_file(&log);
-        let command = self.setup.command(folder, self.port, self.tls.as_ref());
-        let mut process = Process::start(command, folder, &log);
+        let mut process = Process::start(self.setup.command(folder), folder, &log);
         let mut connection = None;
         let mut ended = false;
         wait_until("the server answers", STARTING, || {
@@ -244,12 +214,12 @@ impl Server {
         Ok(connection)
     }
 
-    fn password(&self) -> String {
+    pub(crate) fn password(&self) -> String {
         self.setup.password.as_ref().map_or_else(String::new, |password| format!(":{password}@"))
     }
 
-    fn with_tls(&self) -> &(u16, Certificates) {
-        self.tls.as_ref().expect("the server was not set up with TLS")
+    fn with_tls(&self) -> &Certificates {
+        self.setup.certificates.as_ref().expect("the server was not set up with TLS")
     }
 
     #[track_caller]

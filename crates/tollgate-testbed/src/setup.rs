@@ -2,10 +2,12 @@
 
 use std::fmt::Write as _;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
 
 use crate::certificates::Certificates;
+use crate::ports::Ports;
 use crate::programs::{Kind, faketime};
 use crate::server::Server;
 
@@ -14,20 +16,42 @@ pub(crate) const OWN_USER: &str = "testbed";
 /// That user's password.
 pub(crate) const OWN_PASSWORD: &str = "testbed";
 
+/// What a server is a part of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Part {
+    /// Of nothing.
+    Alone,
+    /// Of those that copy from each other, watched by sentinels.
+    Replicated,
+    /// It watches those.
+    Sentinel,
+    /// Of a cluster.
+    Node,
+}
+
 /// What a server is to be like; [`start`](Self::start) starts it.
 #[derive(Clone)]
 pub struct Setup {
     pub(crate) kind: Kind,
+    pub(crate) part: Part,
     pub(crate) port: Option<u16>,
     pub(crate) password: Option<String>,
-    pub(crate) tls: bool,
+    pub(crate) certificates: Option<Arc<Certificates>>,
     pub(crate) clock: bool,
     lines: String,
 }
 
 impl Setup {
-    pub(crate) fn of(kind: Kind) -> Self {
-        Self { kind, port: None, password: None, tls: false, clock: false, lines: String::new() }
+    pub(crate) fn of(kind: Kind, part: Part) -> Self {
+        Self {
+            kind,
+            part,
+            port: None,
+            password: None,
+            certificates: None,
+            clock: false,
+            lines: String::new(),
+        }
     }
 
     /// Starts the server and waits until it answers.
@@ -62,7 +86,7 @@ impl Setup {
     /// Also on a second port, with TLS. Redis only: the Valkey that is installed has none.
     #[must_use]
     pub fn tls(mut self) -> Self {
-        self.tls = true;
+        self.certificates = Some(Arc::new(Certificates::issue()));
         self
     }
 
@@ -88,18 +112,18 @@ impl Setup {
         self
     }
 
-    /// How the server is called, with its configuration written to `folder`.
-    pub(crate) fn command(
-        &self,
-        folder: &Path,
-        port: u16,
-        tls: Option<&(u16, Certificates)>,
-    ) -> Command {
-        let file = folder.join("server.conf");
-        fs::write(&file, self.configuration(folder, port, tls))
-            .expect("the server's folder can be written to");
+    /// Whether others change its configuration and its file keeps what they said.
+    pub(crate) fn keeps_configuration(&self) -> bool {
+        self.part != Part::Alone
+    }
+
+    /// How the server is called, once its configuration is [written](Self::write_to).
+    pub(crate) fn command(&self, folder: &Path) -> Command {
         let mut command = Command::new(self.kind.program());
-        command.arg(file);
+        command.arg(configuration_file(folder));
+        if self.part == Part::Sentinel {
+            command.arg("--sentinel");
+        }
         if self.clock {
             // The C library comes second, so that its memory is used and not jemalloc's: that one
             // asks for the time before there is one, and the two then wait for each other.
@@ -112,23 +136,67 @@ impl Setup {
         command
     }
 
-    fn configuration(&self, folder: &Path, port: u16, tls: Option<&(u16, Certificates)>) -> String {
-        // What is stored stays readable for whoever searches it: nothing is compressed.
+    /// Writes the configuration to `folder`.
+    pub(crate) fn write_to(&self, folder: &Path, ports: Ports) {
+        fs::write(configuration_file(folder), self.configuration(folder, ports))
+            .expect("the server's folder can be written to");
+    }
+
+    fn configuration(&self, folder: &Path, ports: Ports) -> String {
         let mut lines = format!(
-            "bind 127.0.0.1\nport {port}\ndir {}\nsave \"\"\nappendonly no\n\
-             dbfilename stored.rdb\nrdbcompression no\ndaemonize no\nlogfile \"\"\n\
+            "bind 127.0.0.1\nport {}\ndir {}\ndaemonize no\nlogfile \"\"\n\
              user {OWN_USER} on >{OWN_PASSWORD} ~* &* +@all\n",
+            ports.plain,
             folder.display()
         );
-        if let Some((port, certificates)) = tls {
-            let _ = writeln!(lines, "tls-port {port}");
+        if self.part != Part::Sentinel {
+            // What is stored stays readable for whoever searches it: nothing is compressed.
+            lines += "save \"\"\nappendonly no\ndbfilename stored.rdb\nrdbcompression no\n";
+        }
+        if let Some(certificates) = &self.certificates {
+            let _ = writeln!(lines, "tls-port {}", ports.tls);
             lines += &certificates.write_to(folder);
         }
+        lines += &self.together(ports);
         lines + &self.lines
+    }
+
+    /// What a server needs to know to be a part of something.
+    fn together(&self, ports: Ports) -> String {
+        // Whatever a test does to the other users, servers find each other as the testbed's own.
+        let mut lines = match self.part {
+            Part::Alone => return String::new(),
+            Part::Sentinel => format!(
+                "sentinel sentinel-user {OWN_USER}\nsentinel sentinel-pass {OWN_PASSWORD}\n"
+            ),
+            Part::Replicated | Part::Node => format!(
+                "masteruser {OWN_USER}\nmasterauth {OWN_PASSWORD}\n\
+                 repl-diskless-sync yes\nrepl-diskless-sync-delay 0\n"
+            ),
+        };
+        if self.part == Part::Node {
+            let _ = writeln!(
+                lines,
+                "cluster-enabled yes\ncluster-port {}\ncluster-config-file nodes.conf\n\
+                 cluster-require-full-coverage no",
+                ports.bus
+            );
+        }
+        if self.certificates.is_some() {
+            lines += "tls-replication yes\n";
+            if self.part == Part::Node {
+                lines += "tls-cluster yes\n";
+            }
+        }
+        lines
     }
 }
 
+fn configuration_file(folder: &Path) -> PathBuf {
+    folder.join("server.conf")
+}
+
 /// How far a clock is moved; the library reads it there.
-pub(crate) fn clock_file(folder: &Path) -> std::path::PathBuf {
+pub(crate) fn clock_file(folder: &Path) -> PathBuf {
     folder.join("clock")
 }

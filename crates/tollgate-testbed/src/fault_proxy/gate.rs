@@ -12,14 +12,23 @@ use tokio::task::JoinHandle;
 
 use super::counts::{Counters, count};
 use super::relay::Relay;
-use super::switches::{Mode, Switches};
+use super::switches::{ConnectionId, Mode, Switches};
 use crate::ports::stop_listening;
 use crate::share::share_of;
 
-/// What the proxy's owner wants. Each is answered when it is done, with how many it concerned.
+/// What the proxy's owner wants. Each is answered when it is done, with how many it concerned, or
+/// which.
 pub(super) enum Order {
     Switch { mode: Option<Mode>, delay: Option<Duration>, done: Sender<usize> },
     Kill { fraction: f64, done: Sender<usize> },
+    Heal { done: Sender<usize> },
+    List { done: Sender<Vec<ConnectionId>> },
+}
+
+/// A connection, and what carries its bytes.
+struct Open {
+    id: ConnectionId,
+    task: JoinHandle<()>,
 }
 
 /// The listener, and all that came through it.
@@ -28,7 +37,7 @@ pub(super) struct Gate {
     upstream: SocketAddr,
     listener: Option<TcpListener>,
     switches: watch::Sender<Switches>,
-    connections: Vec<JoinHandle<()>>,
+    connections: Vec<Open>,
     accepted: u64,
     counters: Arc<Counters>,
 }
@@ -73,20 +82,24 @@ impl Gate {
 
     fn admit(&mut self, client: TcpStream) {
         count(&self.counters.connections, 1);
-        let relay = Relay {
-            number: self.accepted,
-            switches: self.switches.subscribe(),
-            counters: Arc::clone(&self.counters),
-        };
+        let id = ConnectionId(self.accepted);
+        let relay =
+            Relay { id, switches: self.switches.subscribe(), counters: Arc::clone(&self.counters) };
         self.accepted += 1;
-        self.connections.retain(|connection| !connection.is_finished());
-        self.connections.push(tokio::spawn(relay.run(client, self.upstream)));
+        self.forget_closed();
+        self.connections.push(Open { id, task: tokio::spawn(relay.run(client, self.upstream)) });
     }
 
     async fn carry_out(&mut self, order: Order) {
         let (concerned, done) = match order {
             Order::Switch { mode, delay, done } => (self.switch(mode, delay).await, done),
             Order::Kill { fraction, done } => (self.kill(fraction).await, done),
+            Order::Heal { done } => (self.heal().await, done),
+            Order::List { done } => {
+                self.forget_closed();
+                let _ = done.send(self.connections.iter().map(|open| open.id).collect());
+                return;
+            }
         };
         // Who no longer waits for it has panicked, and has said why.
         let _ = done.send(concerned);
@@ -94,7 +107,9 @@ impl Gate {
 
     async fn switch(&mut self, mode: Option<Mode>, delay: Option<Duration>) -> usize {
         self.switches.send_modify(|switches| {
-            switches.mode = mode.unwrap_or(switches.mode);
+            if let Some(mode) = mode {
+                switches.mode = mode;
+            }
             switches.delay = delay.unwrap_or(switches.delay);
         });
         let refuses = self.switches.borrow().mode == Mode::Refuse;
@@ -108,18 +123,36 @@ impl Gate {
         0
     }
 
-    async fn kill(&mut self, fraction: f64) -> usize {
-        self.connections.retain(|connection| !connection.is_finished());
-        let killed = share_of(self.connections.iter_mut().collect(), fraction);
-        let count = killed.len();
-        for connection in killed {
-            connection.abort();
-            // Its sockets are closed once it has ended.
-            let _ = connection.await;
-        }
-        self.connections.retain(|connection| !connection.is_finished());
+    async fn heal(&mut self) -> usize {
+        let mode = self.switches.borrow().mode.clone();
+        let silenced = self.connections.iter_mut().filter(|open| mode.silences(open.id)).collect();
+        let count = end(silenced).await;
+        self.forget_closed();
+        self.switch(Some(Mode::Forward), Some(Duration::ZERO)).await;
         count
     }
+
+    async fn kill(&mut self, fraction: f64) -> usize {
+        self.forget_closed();
+        let count = end(share_of(self.connections.iter_mut().collect(), fraction)).await;
+        self.forget_closed();
+        count
+    }
+
+    fn forget_closed(&mut self) {
+        self.connections.retain(|open| !open.task.is_finished());
+    }
+}
+
+/// Closes connections; returns how many.
+async fn end(connections: Vec<&mut Open>) -> usize {
+    let count = connections.len();
+    for Open { task, .. } in connections {
+        task.abort();
+        // Its sockets are closed once it has ended.
+        let _ = task.await;
+    }
+    count
 }
 
 async fn listen(address: SocketAddr) -> TcpListener {

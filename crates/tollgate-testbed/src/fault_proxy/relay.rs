@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::counts::{Counters, count};
-use super::switches::{Mode, Switches};
+use super::switches::{ConnectionId, Mode, Switches};
 use crate::frames::{Frame, Frames};
 
 /// How long a connection that was lost stays open: long enough for its client to send more.
@@ -37,8 +37,7 @@ enum Fate {
 
 /// What a connection needs to know.
 pub(super) struct Relay {
-    /// Of how many connections came before it.
-    pub(super) number: u64,
+    pub(super) id: ConnectionId,
     pub(super) switches: watch::Receiver<Switches>,
     pub(super) counters: Arc<Counters>,
 }
@@ -126,7 +125,7 @@ impl Relay {
             Mode::DropReplies(chance) => (chance, Fate::Lost),
             _ => return Fate::Delivered,
         };
-        if !chance.falls_on(self.number, reply) {
+        if !chance.falls_on(self.id.0, reply) {
             return Fate::Delivered;
         }
         count(&self.counters.replies_dropped, 1);
@@ -144,7 +143,8 @@ impl Relay {
 
     async fn while_silent(&self) {
         // It fails when the proxy has ended, and this connection with it.
-        let _ = self.switches.clone().wait_for(|switches| switches.mode != Mode::Silent).await;
+        let passes = |switches: &Switches| !switches.mode.silences(self.id);
+        let _ = self.switches.clone().wait_for(passes).await;
     }
 }
 

@@ -93,6 +93,31 @@ fn silence_holds_what_is_open_and_what_comes_and_ends() {
 }
 
 #[test]
+fn isolation_spares_the_connections_it_is_told_and_closes_the_others_when_it_ends() {
+    let (server, proxy) = server_and_proxy();
+    let mut kept = connected(&proxy);
+    kept.command(&["PING"]).unwrap();
+    let ids = proxy.connections();
+    let mut open = connected(&proxy);
+    open.command(&["PING"]).unwrap();
+    assert_eq!((ids.len(), proxy.connections().len()), (1, 2));
+    proxy.isolate(&ids);
+    let mut new = connected(&proxy);
+    for connection in [&mut open, &mut new] {
+        connection.send(&["INCR", "calls"]).unwrap();
+        assert_hangs(connection);
+    }
+    assert_eq!(kept.command(&["INCR", "calls"]).unwrap().integer(), 1);
+    assert_eq!(proxy.heal(), 2);
+    assert_closed(&mut open);
+    assert_closed(&mut new);
+    // What was held back is not delivered late.
+    assert_eq!(counted(&server), 1);
+    assert_eq!(kept.command(&["INCR", "calls"]).unwrap().integer(), 2);
+    assert_eq!(connected(&proxy).command(&["INCR", "calls"]).unwrap().integer(), 3);
+}
+
+#[test]
 fn what_was_sent_before_its_sender_closed_is_delivered() {
     let (server, proxy) = server_and_proxy();
     let mut connection = connected(&proxy);

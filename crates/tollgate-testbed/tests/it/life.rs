@@ -144,6 +144,19 @@ fn kills_as_many_clients_as_it_is_told() {
 }
 
 #[test]
+fn the_testbed_connects_again_when_the_server_has_closed_its_connection() {
+    let server = Server::redis();
+    let mut client = Connection::to(server.address()).unwrap();
+    client.command(&["CLIENT", "KILL", "TYPE", "NORMAL", "SKIPME", "YES"]).unwrap();
+    wait_until("only this client is left", LONG, || {
+        client.command(&["CLIENT", "LIST"]).unwrap().text().lines().count() == 1
+    });
+    assert_eq!(server.command(&["PING"]), text("PONG"));
+    server.kill();
+    assert!(server.try_command(&["PING"]).is_err());
+}
+
+#[test]
 fn waiting_on_a_runtime_lets_its_other_tasks_go_on() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {

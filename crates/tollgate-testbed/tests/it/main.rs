@@ -4,16 +4,18 @@
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used)]
 
 mod clock;
+mod cluster;
 mod contents;
 mod faults;
 mod life;
+mod sentinels;
 mod setup;
 mod tls;
 
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use tollgate_testbed::{Connection, Value};
+use tollgate_testbed::{Connection, Kind, Value};
 
 /// Longer than anything takes, unless it is broken.
 const LONG: Duration = Duration::from_secs(20);
@@ -23,6 +25,16 @@ const SHORT: Duration = Duration::from_millis(150);
 
 fn text(text: &str) -> Value {
     Value::Text(text.as_bytes().to_vec())
+}
+
+/// Does the same with both servers, at the same time: most of it is waiting.
+fn with_both(test: impl Fn(Kind) + Sync) {
+    std::thread::scope(|scope| {
+        for kind in Kind::ALL {
+            let test = &test;
+            scope.spawn(move || test(kind));
+        }
+    });
 }
 
 /// Asserts that no answer comes for a while, and goes on to be patient.

@@ -1,0 +1,111 @@
+//! How a cluster is to be started.
+
+use crate::cluster::views::SLOTS;
+use crate::cluster::{Cluster, PATIENCE};
+use crate::programs::Kind;
+use crate::setup::{Part, Setup};
+use crate::starting::start_all;
+use crate::waiting::wait_until;
+
+/// What a cluster is to be like; [`start`](Self::start) starts it.
+#[derive(Clone)]
+pub struct ClusterSetup {
+    node: Setup,
+    primaries: u16,
+    replicas_each: u16,
+}
+
+impl ClusterSetup {
+    pub(super) fn of(kind: Kind) -> Self {
+        let node = Setup::of(kind, Part::Node).line("cluster-node-timeout 2000");
+        Self { node, primaries: 3, replicas_each: 1 }
+    }
+
+    /// With so many primaries. One that is gone is replaced by the vote of most of them: of two, none.
+    #[must_use]
+    pub fn primaries(mut self, primaries: u16) -> Self {
+        assert!(primaries > 0, "a cluster has a primary");
+        self.primaries = primaries;
+        self
+    }
+
+    /// With so many replicas of each primary.
+    #[must_use]
+    pub fn replicas_each(mut self, replicas: u16) -> Self {
+        self.replicas_each = replicas;
+        self
+    }
+
+    /// With a password; see [`Setup::password`].
+    #[must_use]
+    pub fn password(mut self, password: &str) -> Self {
+        self.node = self.node.password(password);
+        self
+    }
+
+    /// With a user; see [`Setup::user`].
+    #[must_use]
+    pub fn user(mut self, rule: &str) -> Self {
+        self.node = self.node.user(rule);
+        self
+    }
+
+    /// With TLS, among the nodes too, with one authority. Redis only.
+    #[must_use]
+    pub fn tls(mut self) -> Self {
+        self.node = self.node.tls();
+        self
+    }
+
+    /// With one more line of configuration.
+    #[must_use]
+    pub fn line(mut self, line: &str) -> Self {
+        self.node = self.node.line(line);
+        self
+    }
+
+    /// Starts all nodes, and waits until they are a cluster and all is well. They take two seconds:
+    /// so long none says that it is well after it was started.
+    pub fn start(self) -> Cluster {
+        let primaries = usize::from(self.primaries);
+        let count = primaries * (1 + usize::from(self.replicas_each));
+        let servers = start_all(&self.node, count);
+        let names = servers.iter().map(|node| node.command(&["CLUSTER", "MYID"]).text()).collect();
+        let cluster = Cluster { servers, names, primaries };
+        self.give_slots(&cluster);
+        introduce(&cluster);
+        for replica in primaries..count {
+            let primary = &cluster.names[replica % primaries];
+            cluster.servers[replica].must(&["CLUSTER", "REPLICATE", primary]);
+        }
+        cluster.wait_until_ok();
+        cluster
+    }
+
+    fn give_slots(&self, cluster: &Cluster) {
+        // Epochs of their own, so that they need not be negotiated.
+        for (epoch, node) in cluster.servers.iter().enumerate() {
+            node.must(&["CLUSTER", "SET-CONFIG-EPOCH", &(epoch + 1).to_string()]);
+        }
+        let begin =
+            |primary: u16| u32::from(SLOTS) * u32::from(primary) / u32::from(self.primaries);
+        for (primary, node) in (0..self.primaries).zip(&cluster.servers) {
+            let (first, last) = (begin(primary), begin(primary + 1) - 1);
+            let (first, last) = (first.to_string(), last.to_string());
+            node.must(&["CLUSTER", "ADDSLOTSRANGE", &first, &last]);
+        }
+    }
+}
+
+/// Makes each node known to each, which is quicker than to wait until word gets around.
+fn introduce(cluster: &Cluster) {
+    for (index, node) in cluster.servers.iter().enumerate() {
+        for other in cluster.servers.iter().skip(index + 1) {
+            let (port, bus) = (other.spoken_port().to_string(), other.bus_port().to_string());
+            node.must(&["CLUSTER", "MEET", "127.0.0.1", &port, &bus]);
+        }
+    }
+    wait_until("all nodes know each other", PATIENCE, || {
+        (0..cluster.servers.len()).all(|node| cluster.knows_all(node))
+    });
+}
