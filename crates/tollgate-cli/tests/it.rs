@@ -10,19 +10,24 @@ mod it {
     mod arguments;
     mod asking;
     mod audit;
+    mod buf;
     mod config;
+    mod edge;
     mod emptied;
     mod envoy;
     mod eventually;
     mod explain;
     mod guide;
     mod http;
+    mod idle;
     mod program;
+    mod proxies;
     mod reload;
     mod resp_clients;
     mod serving;
     mod shared;
     mod snapshots;
+    mod tools;
     mod traces;
     mod validate;
 }

@@ -1,4 +1,8 @@
-//! A check, and the set of checks one request owes.
+//! A check: one question to one limit.
+
+mod set;
+
+pub use self::set::Set;
 
 use crate::ask::{Ask, Id, Take};
 use crate::cost::Cost;
@@ -240,49 +244,5 @@ impl<'a> Check<'a> {
             Ask::Take(take) => self.ask(Ask::Take(take.patient(patience))),
             _ => self,
         }
-    }
-}
-
-/// The checks one request owes, decided in one step: all of its terms or nothing.
-///
-/// A term is a check and the alternatives that follow it; it admits with the first of
-/// them that does. Its shadows are a term of their own that never blocks.
-#[derive(Debug, Clone, Copy)]
-pub struct Set<'a> {
-    pub(crate) checks: &'a [Check<'a>],
-    pub(crate) id: Id,
-    pub(crate) independent: bool,
-}
-
-impl<'a> Set<'a> {
-    /// All of these checks or nothing.
-    pub const fn all(checks: &'a [Check<'a>], id: Id) -> Self {
-        Self { checks, id, independent: false }
-    }
-
-    /// A set of one check.
-    pub const fn one(check: &'a Check<'a>, id: Id) -> Self {
-        Self::all(core::slice::from_ref(check), id)
-    }
-
-    /// Each term charged alone, whatever the others say: the way of Envoy's reference
-    /// service, for those who ask for it.
-    pub const fn independent(checks: &'a [Check<'a>], id: Id) -> Self {
-        Self { checks, id, independent: true }
-    }
-
-    /// The checks, in the order they are asked.
-    pub const fn checks(&self) -> &'a [Check<'a>] {
-        self.checks
-    }
-
-    /// What its holds and receipts are named after.
-    pub const fn id(&self) -> Id {
-        self.id
-    }
-
-    /// Whether each term is charged alone.
-    pub const fn is_independent(&self) -> bool {
-        self.independent
     }
 }

@@ -357,7 +357,7 @@ impl Limit {
     }
 
     /// Whether a take uses anything up: asking a cooldown does not.
-    pub(crate) const fn uses_up(&self) -> bool {
+    pub const fn uses_up(&self) -> bool {
         !matches!(self.kind, Kind::Cooldown(_))
     }
 

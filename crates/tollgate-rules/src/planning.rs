@@ -8,7 +8,7 @@ mod walking;
 use std::sync::Arc;
 
 use smallvec::SmallVec;
-use tollgate::{Ask, Check, Plan, Quota, Time};
+use tollgate::{Ask, Check, Plan, Quota, Span, Time};
 
 pub(crate) use self::choosing::Chosen;
 pub(crate) use self::walking::{Keyed, key_of, listing};
@@ -128,6 +128,11 @@ impl<'p> Planned<'p> {
             }
         }
         whole
+    }
+
+    /// Says after how long nobody waits for the answer any more.
+    pub(crate) fn answered_within(&mut self, within: Option<Span>) {
+        self.plan.answered_within(within);
     }
 
     /// Whether it is refused without asking anybody.

@@ -22,7 +22,7 @@ use hyper::body::{Bytes, Incoming};
 use hyper::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use tokio::time::timeout;
-use tonic::Status;
+use tonic::{Code, Status};
 
 use self::body::Body;
 use self::reflection::Reflection;
@@ -56,6 +56,7 @@ impl<S: Measured> Grpc<S> {
             return not_grpc();
         }
         if is_compressed(request.headers()) {
+            self.context.metrics.grpc().answered(Code::Unimplemented);
             return compressed();
         }
         let path = request.uri().path();
@@ -66,25 +67,27 @@ impl<S: Measured> Grpc<S> {
         let answered = match path {
             "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit" => {
                 // In a box: it is large, and calls are moved about before they are begun.
-                let answer = Box::pin(rate_limit::answer(&self.context, request.into_body()));
-                within(patience, answer).await
+                let body = request.into_body();
+                let answer = rate_limit::answer(&self.context, body, patience.store);
+                within(patience, Box::pin(answer)).await.map(Body::message)
             }
             "/grpc.health.v1.Health/Check" => {
-                within(patience, health::check(request.into_body(), stopping)).await
+                let answer = health::check(request.into_body(), stopping);
+                within(patience, answer).await.map(Body::message)
             }
             "/grpc.health.v1.Health/Watch" => {
-                return match within(patience, health::watch(request.into_body(), stopping)).await {
-                    Ok(watch) => with(Body::Watching(Box::new(watch))),
-                    Err(status) => failed(&status),
-                };
+                let watch = health::watch(request.into_body(), stopping);
+                within(patience, watch).await.map(|watch| Body::Watching(Box::new(watch)))
             }
             path => {
                 let path: String = path.chars().take(100).collect();
                 Err(Status::unimplemented(format!("there is no method `{path}` here")))
             }
         };
+        let code = answered.as_ref().map_or_else(Status::code, |_| Code::Ok);
+        self.context.metrics.grpc().answered(code);
         match answered {
-            Ok(message) => with(Body::message(message)),
+            Ok(body) => with(body),
             Err(status) => failed(&status),
         }
     }

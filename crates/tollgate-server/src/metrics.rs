@@ -4,6 +4,7 @@
 //! fixed too. Every series is looked up once, at the start or with the rules; counting is one atomic
 //! addition.
 
+mod grpc;
 mod resp;
 mod rules;
 mod shared;
@@ -23,6 +24,7 @@ use prometheus_client::registry::Registry;
 use tollgate::Verdict;
 use tollgate_rules::{Algorithm, Answered, RuleSet};
 
+use self::grpc::GrpcMetrics;
 use self::resp::RespMetrics;
 use self::rules::{Labels, RuleMetrics};
 use self::shared::SharedMetrics;
@@ -49,6 +51,7 @@ pub(crate) struct Metrics {
     throttled: [[Counter; OUTCOMES.len()]; Algorithm::ALL.len()],
     rules: RuleMetrics,
     resp: RespMetrics,
+    grpc: GrpcMetrics,
     /// By path and class of status; the last path is "other".
     requests: [[Counter; CLASSES.len()]; PATHS],
     /// By protocol.
@@ -90,9 +93,20 @@ impl Metrics {
         registry.register("http_requests", "HTTP requests answered", requests);
         registry.register("connections", "Connections open now", open);
         let resp = RespMetrics::new(&mut registry);
+        let grpc = GrpcMetrics::new(&mut registry);
         size.register(&mut registry);
         let shared = None;
-        Self { registry, throttled, rules, resp, requests: by_path, connections, size, shared }
+        Self {
+            registry,
+            throttled,
+            rules,
+            resp,
+            grpc,
+            requests: by_path,
+            connections,
+            size,
+            shared,
+        }
     }
 
     /// Shows what is told of snapshots, too.
@@ -136,6 +150,11 @@ impl Metrics {
     /// What was asked in the protocol of Redis.
     pub(crate) fn resp(&self) -> &RespMetrics {
         &self.resp
+    }
+
+    /// What became of calls by gRPC.
+    pub(crate) fn grpc(&self) -> &GrpcMetrics {
+        &self.grpc
     }
 
     /// Counts an answered request; `None` stands for every path that does not exist.

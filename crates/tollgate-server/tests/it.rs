@@ -21,6 +21,7 @@ mod it {
     mod gate;
     mod grpc;
     mod grpc_calls;
+    mod grpc_deadlines;
     mod grpc_descriptors;
     mod grpc_health;
     mod grpc_refusals;

@@ -11,7 +11,7 @@ use crate::clock::Clock;
 use crate::error::CheckError;
 use crate::limiter::Limiter;
 use crate::memory::Memory;
-use crate::plan::Plan;
+use crate::plan::{Manner, Plan};
 use crate::store::{Applied, Store};
 use crate::verdict::Verdict;
 
@@ -28,14 +28,14 @@ impl<S: Store> Limiter<S> {
             return Ok(decision);
         }
         let mut decisions = [None];
-        self.apply(std::slice::from_ref(check), false, &mut decisions).await?;
+        self.apply(std::slice::from_ref(check), Manner::default(), &mut decisions).await?;
         let [decision] = decisions;
         Ok(decision.unwrap_or_else(|| unreachable!("a lone check is always asked")))
     }
 
     pub(crate) async fn ask_all(&self, plan: &Plan<'_>) -> Result<Verdict, CheckError> {
         let mut verdict = Verdict::unresolved(plan.checks().len());
-        let applied = self.apply(plan.checks(), plan.is_independent(), verdict.places()).await?;
+        let applied = self.apply(plan.checks(), plan.manner(), verdict.places()).await?;
         verdict.resolve(plan, applied);
         Ok(verdict)
     }
@@ -48,7 +48,7 @@ impl<S: Store> Limiter<S> {
             return None;
         }
         let mut verdict = Verdict::unresolved(checks.len());
-        let set = set_of(checks, plan.is_independent());
+        let set = plan.manner().set_of(checks);
         let applied = self.store().apply_at_once(&set, verdict.places())?;
         match applied.ruling {
             Ruling::Admitted | Ruling::Refused => {
@@ -172,7 +172,7 @@ impl<S: Store> Limiter<S> {
             plans.iter().map(|plan| Self::is_simple(plan.checks())).collect();
         let together = plans.iter().zip(&simple).filter(|(_, simple)| **simple);
         let sets: SmallVec<[Set<'_>; ASKED_TOGETHER]> =
-            together.map(|(plan, _)| set_of(plan.checks(), plan.is_independent())).collect();
+            together.map(|(plan, _)| plan.manner().set_of(plan.checks())).collect();
         let mut decisions = vec![None; sets.iter().map(|set| set.checks().len()).sum()];
         let mut applied = Vec::with_capacity(sets.len());
         let outcome = self.store().apply_many(&sets, &mut decisions, &mut applied).await;
@@ -212,7 +212,7 @@ impl<S: Store> Limiter<S> {
     async fn apply(
         &self,
         checks: &[Check<'_>],
-        independent: bool,
+        manner: Manner,
         decisions: &mut [Option<Decision>],
     ) -> Result<Applied, CheckError> {
         if checks.len() > Self::MAX_CHECKS {
@@ -228,7 +228,7 @@ impl<S: Store> Limiter<S> {
             if calendar {
                 within = checks.iter().map(|check| in_period(*check, time)).collect();
             }
-            let set = set_of(if calendar { &within } else { checks }, independent);
+            let set = manner.set_of(if calendar { &within } else { checks });
             let applied = self.store().apply(&set, decisions).await?;
             match applied.ruling {
                 Ruling::Stale => time = applied.now,
@@ -263,13 +263,6 @@ fn in_period(check: Check<'_>, now: Time) -> Check<'_> {
             Some(calendar) => calendar.period_at(per, now),
         }),
     }
-}
-
-/// All of these checks, or each alone.
-#[inline]
-fn set_of<'a>(checks: &'a [Check<'a>], independent: bool) -> Set<'a> {
-    let id = fresh_id();
-    if independent { Set::independent(checks, id) } else { Set::all(checks, id) }
 }
 
 /// An id that no other set has, without asking other threads: for stores that make sets of their

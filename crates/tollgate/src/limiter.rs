@@ -201,6 +201,7 @@ impl<S: Store> Limiter<S> {
             for check in plans.iter().flat_map(Plan::checks) {
                 whole.require(*check);
             }
+            whole.answered_within(plans.iter().filter_map(Plan::within).min());
             Ok(self.ask_all(&whole).await?.split(plans))
         })
     }

@@ -1,10 +1,12 @@
 //! The checks a request owes.
 
 mod checks;
+mod manner;
 
-use tollgate_core::Check;
+use tollgate_core::{Check, Span};
 
 use self::checks::Checks;
+pub(crate) use self::manner::Manner;
 
 /// The checks a request owes, to be decided in one step.
 ///
@@ -28,7 +30,7 @@ use self::checks::Checks;
 #[derive(Debug, Clone, Default)]
 pub struct Plan<'a> {
     checks: Checks<'a>,
-    independent: bool,
+    manner: Manner,
 }
 
 impl<'a> Plan<'a> {
@@ -62,7 +64,14 @@ impl<'a> Plan<'a> {
 
     /// Charges each requirement alone, whatever the others say.
     pub fn independently(&mut self) -> &mut Self {
-        self.independent = true;
+        self.manner.independent = true;
+        self
+    }
+
+    /// Says after how long nobody waits for the answer any more. A store that cannot answer until
+    /// then gives up, and each check says itself what becomes of it; who never waits ignores it.
+    pub fn answered_within(&mut self, within: Option<Span>) -> &mut Self {
+        self.manner.within = within;
         self
     }
 
@@ -73,6 +82,16 @@ impl<'a> Plan<'a> {
 
     /// Whether each requirement is charged alone.
     pub fn is_independent(&self) -> bool {
-        self.independent
+        self.manner.independent
+    }
+
+    /// After how long nobody waits for the answer any more, where that was said.
+    pub fn within(&self) -> Option<Span> {
+        self.manner.within
+    }
+
+    /// How the checks are put to a store.
+    pub(crate) fn manner(&self) -> Manner {
+        self.manner
     }
 }

@@ -11,6 +11,7 @@ mod it {
     mod forgetting;
     mod growing;
     mod holding;
+    mod hurry;
     mod limiter;
     mod snapshot;
     mod verdicts;

@@ -1,66 +1,17 @@
 //! Behind a real Envoy, as `examples/envoy` has it: what its clients see.
 
-use std::env;
 use std::fs;
-use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
-use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
-use std::thread;
 
 use tollgate_testbed::free_port;
 
+use super::edge::{Answer, service, substituted};
 use super::eventually::eventually;
 use super::program::{Folder, Serving, tollgate};
+use super::tools::program;
 
 fn example(name: &str) -> String {
     format!("{}/../../examples/envoy/{name}", env!("CARGO_MANIFEST_DIR"))
-}
-
-/// What `TOLLGATE_ENVOY` names, or what `scripts/tools` installed.
-fn program() -> PathBuf {
-    let tools = env::var_os("TOLLGATE_TOOLS").map_or_else(
-        || PathBuf::from(env::var_os("HOME").unwrap_or_default()).join(".cache/tollgate-tools"),
-        PathBuf::from,
-    );
-    let program =
-        env::var_os("TOLLGATE_ENVOY").map_or_else(|| tools.join("envoy/bin/envoy"), PathBuf::from);
-    assert!(
-        program.is_file(),
-        "looked for Envoy at {} and found none: run ./scripts/tools to install what the tests need",
-        program.display()
-    );
-    program
-}
-
-/// A service that says in its answer what it is asked to by the path: `/tokens/7` used 7 tokens.
-fn service() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let port = listener.local_addr().unwrap().port();
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let Ok(stream) = stream else { return };
-            thread::spawn(move || {
-                let mut lines = BufReader::new(&stream).lines();
-                let first = lines.next().and_then(Result::ok).unwrap_or_default();
-                let fails = lines
-                    .map_while(Result::ok)
-                    .take_while(|line| !line.is_empty())
-                    .any(|line| line.eq_ignore_ascii_case("x-fail: yes"));
-                let path = first.split(' ').nth(1).unwrap_or_default();
-                let tokens =
-                    path.strip_prefix("/tokens/").map(|tokens| format!("x-tokens: {tokens}\r\n"));
-                let back = if fails { "x-give-back: 1\r\n" } else { "" };
-                let _ = write!(
-                    &stream,
-                    "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 3\r\n\
-                     connection: close\r\n{}{back}\r\nhi\n",
-                    tokens.unwrap_or_default(),
-                );
-            });
-        }
-    });
-    port
 }
 
 /// Envoy, with Tollgate beside and a service behind it.
@@ -84,21 +35,19 @@ impl Edge {
         let listens = serving.listens("grpc");
         let (_, asked) = listens.rsplit_once(':').unwrap();
         let (folder, port) = (Folder::new(), free_port());
-        let mut config = fs::read_to_string(example("envoy.yaml")).unwrap();
-        for (usual, own) in [
+        let config = fs::read_to_string(example("envoy.yaml")).unwrap();
+        let own = [
             ("port_value: 10000", format!("port_value: {port}")),
             ("port_value: 8080", format!("port_value: {}", service())),
             ("port_value: 7071", format!("port_value: {asked}")),
             // A machine that is busy with other tests is no outage.
             ("timeout: 0.05s", "timeout: 30s".to_owned()),
             ("failure_mode_deny: false", format!("failure_mode_deny: {failure_mode_deny}")),
-        ] {
-            assert_eq!(config.matches(usual).count(), 1, "{usual}");
-            config = config.replace(usual, &own);
-        }
+        ];
+        let config = substituted(config, &own);
         let config = folder.write("envoy.yaml", &config);
         let log = folder.at("envoy.log");
-        let envoy = Command::new(program())
+        let envoy = Command::new(program("TOLLGATE_ENVOY", "envoy/bin/envoy", "/usr/bin/envoy"))
             .args([
                 "-c",
                 &config,
@@ -115,27 +64,15 @@ impl Edge {
         let edge = Self { envoy, port, tollgate: Some(serving), _folder: folder };
         let log = || fs::read_to_string(&log).unwrap_or_default();
         eventually(
-            || edge.try_get("/", "nobody").map_or_else(log, |answer| answer.status.to_string()),
+            || Answer::of(port, "/", "nobody").map_or_else(log, |answer| answer.status.to_string()),
             |found| found == "200",
         );
         edge
     }
 
-    fn try_get(&self, path: &str, headers: &str) -> Option<Answer> {
-        let mut stream = TcpStream::connect(("127.0.0.1", self.port)).ok()?;
-        let request = format!(
-            "GET {path} HTTP/1.1\r\nhost: edge\r\nconnection: close\r\nx-user: {headers}\r\n\r\n"
-        );
-        stream.write_all(request.as_bytes()).ok()?;
-        let mut text = String::new();
-        stream.read_to_string(&mut text).ok()?;
-        let status = text.split(' ').nth(1)?.parse().ok()?;
-        Some(Answer { status, text })
-    }
-
     /// What a user gets, with headers behind its name.
     fn get(&self, path: &str, user: &str) -> Answer {
-        self.try_get(path, user).unwrap()
+        Answer::of(self.port, path, user).unwrap()
     }
 
     fn statuses(&self, path: &str, user: &str, count: usize) -> Vec<u16> {
@@ -147,27 +84,6 @@ impl Drop for Edge {
     fn drop(&mut self) {
         let _ = self.envoy.kill();
         let _ = self.envoy.wait();
-    }
-}
-
-struct Answer {
-    status: u16,
-    text: String,
-}
-
-impl Answer {
-    /// All values of a header.
-    fn header(&self, name: &str) -> Vec<&str> {
-        let (head, _) = self.text.split_once("\r\n\r\n").unwrap();
-        let lines = head.lines().filter_map(|line| line.split_once(": "));
-        lines
-            .filter(|(other, _)| other.eq_ignore_ascii_case(name))
-            .map(|(_, value)| value)
-            .collect()
-    }
-
-    fn body(&self) -> &str {
-        self.text.split_once("\r\n\r\n").unwrap().1
     }
 }
 

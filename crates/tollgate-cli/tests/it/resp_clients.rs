@@ -7,7 +7,8 @@ use redis::{Connection, RedisResult};
 use tollgate_testbed::{Kind, Server};
 
 use super::http;
-use super::program::{Serving, ended, tollgate};
+use super::program::{Serving, tollgate};
+use super::tools::{printed, tool};
 
 /// A server on ports of its own, and where it speaks the protocol of Redis.
 fn serving() -> (Serving, String, String) {
@@ -17,28 +18,8 @@ fn serving() -> (Serving, String, String) {
     (serving, address, port)
 }
 
-/// Something that `scripts/tools` installs.
-fn tool(path: &str) -> PathBuf {
-    let home = || PathBuf::from(std::env::var_os("HOME").unwrap_or_default());
-    let tools = std::env::var_os("TOLLGATE_TOOLS").map(PathBuf::from);
-    let found = tools.unwrap_or_else(|| home().join(".cache/tollgate-tools")).join(path);
-    assert!(
-        found.exists(),
-        "looked for {} and found nothing: run ./scripts/tools",
-        found.display()
-    );
-    found
-}
-
 fn client(name: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/clients").join(name)
-}
-
-/// What a program prints that has to end well.
-fn printed(command: &mut Command) -> String {
-    let (code, output, errors) = ended(command);
-    assert_eq!(code, Some(0), "{command:?}\n{output}\n{errors}");
-    output
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Several requests decided in one step: they stand or fall together.
 
-use tollgate::{Check, CheckError, Plan, Store, Time, Verdict};
+use tollgate::{Check, CheckError, Plan, Span, Store, Time, Verdict};
 
 use super::{Answered, Asked, Asking, Tollgate};
 use crate::planning::{Desk, Planned, Purpose};
@@ -21,6 +21,8 @@ impl<S: Store> Tollgate<S> {
     /// whoever has to tell them: all of it is charged, or nothing is.
     ///
     /// Where a caller is on the block-list or does not say who it is, the others are not asked about.
+    /// With `within`, a store that has not answered by then is treated as if it were not there, so that
+    /// whoever does not wait longer than that still has the answer that the rules want.
     ///
     /// ```
     /// use tollgate::Limiter;
@@ -38,7 +40,7 @@ impl<S: Store> Tollgate<S> {
     /// let parts = [0, 1].map(|kind| Part::Rules(Request::new().attributes(&kinds[kind]), Purpose::Take));
     /// # futures(async {
     /// for allowed in [[true, true], [true, false]] {
-    ///     let told = gate.decide_together(&parts, |told| [0, 1].map(|one| told.parts[one].is_allowed()));
+    ///     let told = gate.decide_together(&parts, None, |told| [0, 1].map(|one| told.parts[one].is_allowed()));
     ///     assert_eq!(told.await?, allowed);
     /// }
     /// # Ok(()) }).map_err(|error: tollgate::CheckError| error)?;
@@ -54,23 +56,26 @@ impl<S: Store> Tollgate<S> {
     pub async fn decide_together<R>(
         &self,
         parts: &[Part<'_>],
+        within: Option<Span>,
         respond: impl FnOnce(&Together<'_>) -> R,
     ) -> Result<R, CheckError> {
         match parts {
-            [part] => self.decide_part(part, respond).await,
+            [part] => self.decide_part(part, within, respond).await,
             // Apart: what waits for one part alone is not to take the room for several.
-            parts => Box::pin(self.decide_parts(parts, respond)).await,
+            parts => Box::pin(self.decide_parts(parts, within, respond)).await,
         }
     }
 
     async fn decide_part<R>(
         &self,
         part: &Part<'_>,
+        within: Option<Span>,
         respond: impl FnOnce(&Together<'_>) -> R,
     ) -> Result<R, CheckError> {
         let rules = self.rules.load();
         let mut desk = Desk::new();
-        let asking = self.asking_about(&rules, part, self.now(), &mut desk);
+        let mut asking = self.asking_about(&rules, part, self.now(), &mut desk);
+        asking.planned.answered_within(within);
         let verdict = self.ask(&asking).await?;
         let answered = asking.answered(verdict.as_ref());
         Ok(respond(&Together { whole: &answered, parts: std::slice::from_ref(&answered) }))
@@ -79,6 +84,7 @@ impl<S: Store> Tollgate<S> {
     async fn decide_parts<R>(
         &self,
         parts: &[Part<'_>],
+        within: Option<Span>,
         respond: impl FnOnce(&Together<'_>) -> R,
     ) -> Result<R, CheckError> {
         let rules = self.rules.load();
@@ -89,7 +95,8 @@ impl<S: Store> Tollgate<S> {
             .zip(&mut desks)
             .map(|(part, desk)| self.asking_about(&rules, part, now, desk))
             .collect();
-        let planned = Planned::together(&rules, asking.iter().map(|asking| &asking.planned));
+        let mut planned = Planned::together(&rules, asking.iter().map(|asking| &asking.planned));
+        planned.answered_within(within);
         let whole = Asking { planned, asked: Asked { request: &NOBODY, directory, now, pen } };
         let verdict = self.ask(&whole).await?;
         let plans: Vec<Plan<'_>> =

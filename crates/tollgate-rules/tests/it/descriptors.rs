@@ -28,7 +28,7 @@ fn applied(attributes: &[(&str, &str)], entries: Option<usize>) -> Vec<String> {
     let request = entries.map_or(request, |entries| request.entries(entries));
     let gate = gate();
     let parts = [Part::Rules(request, Purpose::Take)];
-    at_once(gate.decide_together(&parts, |told| {
+    at_once(gate.decide_together(&parts, None, |told| {
         let planned = told.whole.planned;
         let checks = 0..planned.plan().checks().len();
         checks.map(|check| planned.rule(check).unwrap().name().to_owned()).collect()
@@ -62,14 +62,14 @@ fn what_has_happened_already_is_charged_and_holds_nothing() {
     let used = Request::new().attributes(&attributes).entries(1).cost(50);
     let parts = [slot, Part::Rules(used, Purpose::Charge)];
     for _ in 0..2 {
-        let told = gate.decide_together(&parts, |told| {
+        let told = gate.decide_together(&parts, None, |told| {
             let counted = told.parts.iter().map(|part| part.planned.plan().checks().len());
             (told.whole.is_allowed(), counted.collect::<Vec<_>>())
         });
         assert_eq!(at_once(told).unwrap(), (true, vec![0, 1]));
     }
     let more = [Part::Rules(used.cost(1), Purpose::Take)];
-    let told = gate.decide_together(&more, |told| told.whole.is_allowed());
+    let told = gate.decide_together(&more, None, |told| told.whole.is_allowed());
     assert!(!at_once(told).unwrap());
 }
 
@@ -82,7 +82,7 @@ fn a_limit_of_ones_own_stands_beside_those_of_rules() {
     let rules = Part::Rules(Request::new().attributes(&attributes).entries(1), Purpose::Take);
     let parts = [rules, own];
     for (allowed, left) in [([true, true], 4), ([true, true], 3), ([true, false], 3)] {
-        let told = gate.decide_together(&parts, |told| {
+        let told = gate.decide_together(&parts, None, |told| {
             let [first, second] = told.parts else { panic!("a part for each") };
             let strictest = first.verdict.unwrap().strictest().unwrap();
             let quota = first.planned.quota(strictest.check).unwrap();

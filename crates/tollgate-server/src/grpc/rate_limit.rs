@@ -1,7 +1,7 @@
 //! `ShouldRateLimit`: all descriptors of a call are decided in one step.
 
 use hyper::body::{Bytes, Incoming};
-use tollgate::{CheckError, Clock};
+use tollgate::{CheckError, Clock, Span};
 use tollgate_rules::{Part, Together};
 use tonic::Status;
 use tracing::debug;
@@ -18,6 +18,7 @@ use crate::measured::Measured;
 pub(super) async fn answer<S: Measured>(
     context: &Context<S>,
     body: Incoming,
+    within: Option<Span>,
 ) -> Result<Bytes, Status> {
     let call: RateLimitRequest = framing::read(body).await?;
     let descriptors = descriptor::all(&call)?;
@@ -28,7 +29,7 @@ pub(super) async fn answer<S: Measured>(
     let own = |index: usize| overrides.get(index).and_then(Option::as_ref);
     let parts: Vec<Part<'_>> =
         descriptors.iter().enumerate().map(|(index, one)| part(one, own(index))).collect();
-    let answered = context.gate.decide_together(&parts, |together| {
+    let answered = context.gate.decide_together(&parts, within, |together| {
         count(context, together, &own);
         let asked = Asked { descriptors: &descriptors, own: &own };
         let now = context.gate.limiter().store().clock().now();

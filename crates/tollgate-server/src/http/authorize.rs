@@ -4,14 +4,13 @@ mod original;
 
 use std::net::IpAddr;
 
-use hyper::Request;
-use hyper::body::Incoming;
+use hyper::http::request::Parts;
 use tollgate::{Clock, Store};
 use tollgate_rules::Tollgate;
 
 use self::original::Original;
 use super::problem::Problem;
-use super::{Answer, body, check};
+use super::{Answer, check};
 use crate::metrics::Metrics;
 
 /// Headers, plan, store, verdict, response: without a body where the request may go ahead.
@@ -19,15 +18,12 @@ pub(super) async fn answer<S: Store>(
     gate: &Tollgate<S>,
     metrics: &Metrics,
     peer: IpAddr,
-    request: Request<Incoming>,
+    head: &Parts,
 ) -> Result<Answer, Problem> {
-    let (head, sent) = request.into_parts();
-    // Some proxies pass the body on; it says nothing that rules go by.
-    body::skip(sent).await;
-    let original = Original::of(&head).map_err(Problem::mistaken)?;
+    let original = Original::of(head).map_err(Problem::mistaken)?;
     let request = original.request(peer);
     let answered = gate.decide(&request, |answered| {
-        let now = gate.limiter().store().clock().now();
+        let now = || gate.limiter().store().clock().now();
         check::decided(metrics, answered).into_bare_answer(original.deny_status(), now)
     });
     answered.await.map_err(Problem::undecided)

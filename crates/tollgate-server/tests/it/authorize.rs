@@ -89,6 +89,22 @@ async fn a_refusal_has_the_status_that_was_asked_for() {
 }
 
 #[tokio::test]
+async fn a_client_does_not_say_what_its_refusal_looks_like() {
+    // As a proxy asks that leaves the query as it is.
+    for query in ["deny_status=200", "next=/home", "a=b&deny_status=204"] {
+        let (gate, _) = Gate::by(RULES).await;
+        let mut client = gate.client().await;
+        let uri = format!("/checkout?{query}");
+        let told = [("X-Forwarded-Method", "POST"), ("X-Forwarded-Host", "shop.example")];
+        let headers = [&told[..], &[("X-Forwarded-Uri", uri.as_str())]].concat();
+        for status in [200, 429] {
+            let line = format!("GET /v1/authorize?{query}");
+            assert_eq!(ask(&mut client, &line, &headers).await.status, status, "{query}");
+        }
+    }
+}
+
+#[tokio::test]
 async fn it_is_the_same_question_as_a_check() {
     let (gate, _) = Gate::by(RULES).await;
     let mut client = gate.client().await;

@@ -28,6 +28,7 @@ impl Fading {
             server: None,
             clock_offset_micros: Some(-250),
             nodes: 3,
+            parts: Vec::new(),
         };
         let shared = Arc::new(Mutex::new(Shared { health, counts: Counts::default() }));
         (Self { memory: Memory::with_clock(clock), shared: Arc::clone(&shared) }, Hand(shared))

@@ -1,16 +1,21 @@
-//! One trace, asked in every protocol and in this process: the answers are the same.
+//! One trace, asked in every protocol and in this process, in memory and on Redis: the answers are
+//! the same.
 
 use std::collections::BTreeMap;
 use std::env;
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::json;
-use tollgate::{Clock, Decision, ManualClock, Memory, Verdict};
-use tollgate_rules::{Answered, Request, Value as Attribute};
+use tollgate::{Decision, ManualClock, Memory, Verdict};
+use tollgate_redis::{Options, Redis};
+use tollgate_rules::{Answered, Request, Tollgate, Value as Attribute};
+use tollgate_server::{Measured, Server};
 
+use super::client::Client;
 use super::gate::{Gate, by_rules};
 use super::grpc::{GrpcGate, RateLimitDescriptor, descriptor, rate_limit_response::Code};
-use super::resp_client::Answer;
+use super::resp_client::{Answer, RespClient};
 use super::same_answers::numbers;
 
 const RULES: &str = "
@@ -42,58 +47,143 @@ fn steps() -> u32 {
     if env::var_os("TOLLGATE_LONG").is_some() { 100_000 } else { 2_000 }
 }
 
-#[tokio::test]
-async fn every_protocol_answers_as_the_library_does() {
-    let (by_http, _) = Gate::by(RULES).await;
-    let (by_resp, _) = Gate::by(RULES).await;
-    let by_grpc = GrpcGate::by(RULES).await;
-    let (mut http, mut resp) = (by_http.client().await, by_resp.resp().await);
-    let clock = ManualClock::at(by_http.clock.now());
-    let library = by_rules(Memory::with_clock(clock.clone()), RULES);
-    let mut next = numbers();
-    let mut met = BTreeMap::<Said, u32>::new();
-    for step in 0..steps() {
-        let gaps = [0, next(1_000), next(900_000)];
-        let gap = Duration::from_micros(gaps[usize::try_from(next(3)).unwrap()]);
-        for clock in [&clock, &by_http.clock, &by_resp.clock, &by_grpc.clock] {
-            clock.advance(gap);
+/// A request of the trace.
+struct Step {
+    user: String,
+    method: &'static str,
+    path: &'static str,
+    cost: u64,
+}
+
+impl Step {
+    fn new(mut next: impl FnMut(u64) -> u64) -> Self {
+        Self {
+            user: format!("u{}", next(4)),
+            method: ["GET", "POST", "PUT"][usize::try_from(next(3)).unwrap()],
+            path: ["/", "/hourly"][usize::try_from(next(2)).unwrap()],
+            cost: 1 + next(3),
         }
-        let user = format!("u{}", next(4));
-        let method = ["GET", "POST", "PUT"][usize::try_from(next(3)).unwrap()];
-        let path = ["/", "/hourly"][usize::try_from(next(2)).unwrap()];
-        let cost = 1 + next(3);
+    }
 
-        let attributes = [("user", user.as_str()), ("method", method), ("path", path)];
-        let values = attributes.map(|(name, text)| (name, Attribute::Text(text)));
-        let request = Request::new().attributes(&values).cost(cost);
-        let expected = library.decide_now(&request, said).unwrap();
+    fn attributes(&self) -> [(&str, &str); 3] {
+        [("user", &self.user), ("method", self.method), ("path", self.path)]
+    }
+}
 
-        let body =
-            json!({"attributes": {"user": user, "method": method, "path": path}, "cost": cost});
-        let found = http.post("/v1/check", body.to_string()).await.json();
-        let found = (found["allowed"] == true, found["remaining"].as_u64());
-        assert_eq!(found, expected, "over HTTP, step {step}: {body}");
+/// All who are asked, each with counters of its own.
+struct Asked<S> {
+    clocks: [ManualClock; 4],
+    library: Arc<Tollgate<S>>,
+    _servers: [Gate; 2],
+    http: Client,
+    resp: RespClient,
+    grpc: GrpcGate,
+}
 
-        let command = format!("TOLLGATE.CHECK user {user} method {method} path {path} COST {cost}");
-        let found = resp.ask(&command).await;
+impl<S: Measured> Asked<S> {
+    async fn on(clocks: [ManualClock; 4], stores: [S; 4]) -> Self {
+        let [library, by_http, by_resp, by_grpc] = stores.map(|store| by_rules(store, RULES));
+        let by_http = Gate::open_with(Server::new(by_http), clocks[1].clone()).await;
+        let by_resp = Gate::open_with(Server::new(by_resp), clocks[2].clone()).await;
+        let grpc = GrpcGate::open(Server::new(by_grpc), clocks[3].clone()).await;
+        let (http, resp) = (by_http.client().await, by_resp.resp().await);
+        Self { clocks, library, _servers: [by_http, by_resp], http, resp, grpc }
+    }
+
+    async fn by_library(&self, step: &Step) -> Said {
+        let values = step.attributes().map(|(name, text)| (name, Attribute::Text(text)));
+        let request = Request::new().attributes(&values).cost(step.cost);
+        self.library.decide(&request, said).await.unwrap()
+    }
+
+    async fn over_http(&mut self, step: &Step) -> Said {
+        let attributes = BTreeMap::from(step.attributes());
+        let body = json!({"attributes": attributes, "cost": step.cost}).to_string();
+        let found = self.http.post("/v1/check", body).await.json();
+        (found["allowed"] == true, found["remaining"].as_u64())
+    }
+
+    async fn over_resp(&mut self, step: &Step) -> Said {
+        let words = step.attributes().map(|(name, text)| format!("{name} {text}")).join(" ");
+        let found = self.resp.ask(&format!("TOLLGATE.CHECK {words} COST {}", step.cost)).await;
         let remaining = match found.get("remaining") {
             Answer::Integer(number) => u64::try_from(*number).ok(),
             _ => None,
         };
-        let found = (*found.get("allowed") == Answer::Integer(1), remaining);
-        assert_eq!(found, expected, "over RESP, step {step}: {command}");
+        (*found.get("allowed") == Answer::Integer(1), remaining)
+    }
 
-        let asked = RateLimitDescriptor { hits_addend: Some(cost), ..descriptor(&attributes) };
-        let answer = by_grpc.ask(&[asked]).await;
+    async fn over_grpc(&self, step: &Step) -> Said {
+        let hits_addend = Some(step.cost);
+        let asked = RateLimitDescriptor { hits_addend, ..descriptor(&step.attributes()) };
+        let answer = self.grpc.ask(&[asked]).await;
         let status = &answer.statuses[0];
         let remaining = status.current_limit.as_ref().map(|_| status.limit_remaining.into());
-        let found = (status.code() == Code::Ok, remaining);
-        assert_eq!(found, expected, "over gRPC, step {step}: {body}");
-        *met.entry(expected).or_default() += 1;
+        (status.code() == Code::Ok, remaining)
     }
-    for allowed in [false, true] {
-        let times: u32 =
-            met.iter().filter(|(said, _)| said.0 == allowed).map(|(_, times)| times).sum();
-        assert!(times > steps() / 10, "both answers, often: {met:?}");
+
+    /// Asks all of them the same, and the library in memory what is right.
+    async fn follow_the_library(mut self) {
+        let clock = ManualClock::default();
+        let model = by_rules(Memory::with_clock(clock.clone()), RULES);
+        let mut next = numbers();
+        let mut met = BTreeMap::<Said, u32>::new();
+        for number in 0..steps() {
+            let gaps = [0, next(1_000), next(900_000)];
+            let gap = Duration::from_micros(gaps[usize::try_from(next(3)).unwrap()]);
+            for clock in self.clocks.iter().chain([&clock]) {
+                clock.advance(gap);
+            }
+            let step = Step::new(&mut next);
+            let values = step.attributes().map(|(name, text)| (name, Attribute::Text(text)));
+            let request = Request::new().attributes(&values).cost(step.cost);
+            let expected = model.decide_now(&request, said).unwrap();
+            let found = [
+                ("library", self.by_library(&step).await),
+                ("HTTP", self.over_http(&step).await),
+                ("RESP", self.over_resp(&step).await),
+                ("gRPC", self.over_grpc(&step).await),
+            ];
+            for (protocol, found) in found {
+                let asked = (step.attributes(), step.cost);
+                assert_eq!(found, expected, "{protocol}, step {number}: {asked:?}");
+            }
+            *met.entry(expected).or_default() += 1;
+        }
+        for allowed in [false, true] {
+            let times: u32 =
+                met.iter().filter(|(said, _)| said.0 == allowed).map(|(_, times)| times).sum();
+            assert!(times > steps() / 10, "both answers, often: {met:?}");
+        }
     }
+}
+
+fn clocks() -> [ManualClock; 4] {
+    [(); 4].map(|()| ManualClock::default())
+}
+
+#[tokio::test]
+async fn every_protocol_answers_as_the_library_does() {
+    let clocks = clocks();
+    let stores = clocks.clone().map(Memory::with_clock);
+    Asked::on(clocks, stores).await.follow_the_library().await;
+}
+
+#[tokio::test]
+async fn every_protocol_answers_on_redis_as_the_library_does_in_memory() {
+    let server = tollgate_testbed::Server::redis();
+    let clocks = clocks();
+    let mut number = 0;
+    let stores = clocks.clone().map(|clock| {
+        number += 1;
+        let options = Options::new(&server.url()).unwrap().prefix(&format!("tollgate:{number}:"));
+        // As long as can be: a busy machine is no outage.
+        let options = options.unwrap().deadline(Duration::from_secs(1)).unwrap();
+        // What is refused without a trip is told by one limit alone, and others may be stricter.
+        Redis::start(options.deny_cache(false).driven_by(clock)).unwrap()
+    });
+    for store in &stores {
+        assert!(store.reached(Duration::from_secs(20)).await, "{:?}", store.health());
+    }
+    Asked::on(clocks, stores).await.follow_the_library().await;
 }

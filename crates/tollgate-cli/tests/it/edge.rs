@@ -1,0 +1,79 @@
+//! A proxy that asks Tollgate, a service behind it, and what clients see of both.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::thread;
+
+/// A service that says in its answer what it is asked to by the path: `/tokens/7` used 7 tokens.
+pub(super) fn service() -> u16 {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    thread::spawn(move || {
+        for stream in listener.incoming() {
+            let Ok(stream) = stream else { return };
+            thread::spawn(move || {
+                let mut lines = BufReader::new(&stream).lines();
+                let first = lines.next().and_then(Result::ok).unwrap_or_default();
+                let fails = lines
+                    .map_while(Result::ok)
+                    .take_while(|line| !line.is_empty())
+                    .any(|line| line.eq_ignore_ascii_case("x-fail: yes"));
+                let path = first.split(' ').nth(1).unwrap_or_default();
+                let tokens =
+                    path.strip_prefix("/tokens/").map(|tokens| format!("x-tokens: {tokens}\r\n"));
+                let back = if fails { "x-give-back: 1\r\n" } else { "" };
+                let _ = write!(
+                    &stream,
+                    "HTTP/1.1 200 OK\r\ncontent-type: text/plain\r\ncontent-length: 3\r\n\
+                     connection: close\r\n{}{back}\r\nhi\n",
+                    tokens.unwrap_or_default(),
+                );
+            });
+        }
+    });
+    port
+}
+
+/// What a client of a proxy gets.
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) text: String,
+}
+
+impl Answer {
+    /// What a user gets at this port, with headers behind its name; `None` if nobody answers.
+    pub(super) fn of(port: u16, path: &str, user: &str) -> Option<Self> {
+        let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
+        let request = format!(
+            "GET {path} HTTP/1.1\r\nhost: edge\r\nconnection: close\r\nx-user: {user}\r\n\r\n"
+        );
+        stream.write_all(request.as_bytes()).ok()?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text).ok()?;
+        let status = text.split(' ').nth(1)?.parse().ok()?;
+        Some(Self { status, text })
+    }
+
+    /// All values of a header.
+    pub(super) fn header(&self, name: &str) -> Vec<&str> {
+        let (head, _) = self.text.split_once("\r\n\r\n").unwrap();
+        let lines = head.lines().filter_map(|line| line.split_once(": "));
+        lines
+            .filter(|(other, _)| other.eq_ignore_ascii_case(name))
+            .map(|(_, value)| value)
+            .collect()
+    }
+
+    pub(super) fn body(&self) -> &str {
+        self.text.split_once("\r\n\r\n").unwrap().1
+    }
+}
+
+/// A configuration with other texts in the place of these, each of which is in it once.
+pub(super) fn substituted(mut config: String, texts: &[(&str, String)]) -> String {
+    for (usual, own) in texts {
+        assert_eq!(config.matches(usual).count(), 1, "{usual}");
+        config = config.replace(usual, own);
+    }
+    config
+}
