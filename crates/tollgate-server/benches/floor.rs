@@ -1,9 +1,10 @@
 //! The least a server can do that answers `POST /v1/throttle`: hyper reads each request and answers
-//! the same bytes every time. What the real one costs is measured beside it, by
-//! `scripts/bench-servers`.
+//! the same bytes every time; with `grpc`, tonic does so with `ShouldRateLimit`. What the real one
+//! costs is measured beside it, by `scripts/bench-servers`.
 //!
 //! ```text
 //! cargo bench -p tollgate-server --bench floor -- 127.0.0.1:7170
+//! cargo bench -p tollgate-server --bench floor -- grpc 127.0.0.1:7171
 //! ```
 
 #![allow(
@@ -11,6 +12,11 @@
     clippy::print_stdout,
     reason = "a benchmark prints, and stops at the first surprise"
 )]
+
+#[path = "floor/grpc.rs"]
+mod grpc;
+#[path = "../src/grpc/proto.rs"]
+mod proto;
 
 use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener as Bound};
@@ -46,12 +52,16 @@ fn main() {
     let address = std::env::args().skip(1).find_map(|word| word.parse::<SocketAddr>().ok());
     // Run with all other benchmarks, there is nobody to answer.
     let Some(address) = address else { return };
+    let by_grpc = std::env::args().any(|word| word == "grpc");
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let threads: Vec<_> = (0..cores)
         .map(|_| {
             let bound = share(address);
             thread::spawn(move || {
-                Builder::new_current_thread().enable_all().build().unwrap().block_on(serve(bound));
+                let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+                runtime.block_on(async {
+                    if by_grpc { grpc::serve(bound).await } else { serve(bound).await }
+                });
             })
         })
         .collect();

@@ -7,7 +7,9 @@ mod connection;
 mod content;
 mod headers;
 mod index;
+mod object;
 mod openapi;
+mod patience;
 mod problem;
 mod query;
 mod reading;
@@ -22,10 +24,11 @@ mod throttle;
 mod verdict;
 
 use std::any::Any;
+use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::task::Poll;
 
@@ -38,6 +41,7 @@ use tracing::error;
 pub(crate) use self::route::Route;
 pub(crate) use self::verdict::Decided;
 
+use self::patience::Patience;
 use self::problem::Problem;
 use crate::context::Context;
 use crate::measured::Measured;
@@ -47,6 +51,13 @@ const TEXT: &str = "text/plain; charset=utf-8";
 
 /// A response whose body is at hand.
 type Answer = Response<Full<Bytes>>;
+
+/// What a request asks: its query and its body.
+#[derive(Debug, Clone, Copy)]
+struct Asked<'a> {
+    query: Option<&'a str>,
+    body: &'a [u8],
+}
 
 /// The endpoints and what they share.
 #[derive(Debug)]
@@ -60,12 +71,19 @@ impl<S: Measured> Http<S> {
     }
 
     /// Answers a request of this peer, whatever it is.
-    pub(crate) async fn answer(&self, request: Request<Incoming>, peer: IpAddr) -> Answer {
+    async fn answer(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        peer: IpAddr,
+        patience: Patience,
+    ) -> Result<Answer, Infallible> {
         let route = Route::at(request.uri().path());
-        let answer = unless_it_panics(self.handle(route, request, peer)).await;
+        // Set aside: it is large, and what hyper is handed is moved about.
+        let handling = Box::pin(self.handle(route, request, peer, &patience));
+        let answer = unless_it_panics(handling).await;
         let answer = answer.unwrap_or_else(Problem::into_answer);
         self.context.metrics.answered(route, answer.status());
-        answer
+        Ok(answer)
     }
 
     async fn handle(
@@ -73,18 +91,30 @@ impl<S: Measured> Http<S> {
         route: Option<Route>,
         request: Request<Incoming>,
         peer: IpAddr,
+        patience: &Patience,
     ) -> Result<Answer, Problem> {
         let Some(route) = route else { return Err(Problem::not_found(request.uri().path())) };
         if !route.takes(request.method()) {
             return Err(Problem::wrong_method(request.method(), route));
         }
         let (gate, metrics) = (&*self.context.gate, &self.context.metrics);
+        let (head, sent) = request.into_parts();
+        let body = match route.longest_body() {
+            Some(longest) => body::read(&head.headers, sent, longest, patience).await?,
+            // Some proxies pass a body on; it says nothing that rules go by.
+            None if route == Route::Authorize => {
+                body::skip(sent).await;
+                Bytes::new()
+            }
+            None => Bytes::new(),
+        };
+        let asked = Asked { query: head.uri.query(), body: &body };
         match route {
-            Route::Index => Ok(plain(TEXT, index::text(request.headers()))),
+            Route::Index => Ok(plain(TEXT, index::text(&head.headers))),
             Route::Health => Ok(plain(TEXT, "ok\n")),
             Route::Ready => {
                 let shared = gate.limiter().store().shared();
-                ready::answer(shared.as_ref(), request.uri().query())
+                ready::answer(shared.as_ref(), asked.query)
             }
             Route::Metrics => {
                 let store = gate.limiter().store();
@@ -93,15 +123,15 @@ impl<S: Measured> Http<S> {
                     Err(_) => Err(Problem::internal("cannot write the metrics as text")),
                 }
             }
-            Route::Throttle => throttle::answer(gate, metrics, request).await,
-            Route::ThrottleBatch => throttle::batch::answer(gate, metrics, request).await,
-            Route::Check => check::answer(gate, metrics, request).await,
-            Route::CheckBatch => check::batch::answer(gate, metrics, request).await,
-            Route::Settle => settle::answer(gate, request).await,
-            Route::Release => release::answer(gate, request).await,
-            Route::Renew => renew::answer(gate, request).await,
-            Route::Report => report::answer(gate, request).await,
-            Route::Authorize => authorize::answer(gate, metrics, peer, request).await,
+            Route::Throttle => throttle::answer(gate, metrics, asked).await,
+            Route::ThrottleBatch => throttle::batch::answer(gate, metrics, asked).await,
+            Route::Check => check::answer(gate, metrics, asked).await,
+            Route::CheckBatch => check::batch::answer(gate, metrics, asked).await,
+            Route::Settle => settle::answer(gate, asked).await,
+            Route::Release => release::answer(gate, asked).await,
+            Route::Renew => renew::answer(gate, asked).await,
+            Route::Report => report::answer(gate, asked).await,
+            Route::Authorize => authorize::answer(gate, metrics, peer, &head).await,
             Route::OpenApi => Ok(plain("application/json", openapi::TEXT)),
         }
     }
@@ -121,9 +151,8 @@ fn json(body: Vec<u8>) -> Answer {
 
 /// A panic is our mistake, not the caller's: it is told so, and the connection goes on.
 async fn unless_it_panics(
-    answering: impl Future<Output = Result<Answer, Problem>>,
+    mut answering: Pin<Box<impl Future<Output = Result<Answer, Problem>>>>,
 ) -> Result<Answer, Problem> {
-    let mut answering = pin!(answering);
     poll_fn(|context| {
         // Nothing of the future is looked at again after a panic.
         match catch_unwind(AssertUnwindSafe(|| answering.as_mut().poll(context))) {

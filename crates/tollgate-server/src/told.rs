@@ -12,8 +12,8 @@ mod writing;
 
 use std::borrow::Cow;
 
-use tollgate::{By, Check, Outage, Plan, Refusal, Scope, Verdict};
-use tollgate_rules::{Answered, HeaderSettings, Outcome, Planned, Rule};
+use tollgate::{By, Check, Outage, Plan, Refusal, Scope, Time, Verdict};
+use tollgate_rules::{Answered, HeaderSettings, Outcome, Planned, Reset, Rule};
 
 pub(crate) use self::header::{Family, Header, Spelling};
 pub(crate) use self::problem::Problem;
@@ -98,6 +98,14 @@ impl<'a> Told<'a> {
             limits: Owner::Named(name),
             cost,
             tier: None,
+        }
+    }
+
+    /// The time, if anything that is told goes by it; a clock costs more to read than to leave alone.
+    pub(crate) fn time(&self, now: impl FnOnce() -> Time) -> Time {
+        match self.settings.reset {
+            Reset::Delta => Time::EPOCH,
+            Reset::Epoch => now(),
         }
     }
 

@@ -59,6 +59,15 @@ pub(crate) struct BenchArgs {
     #[arg(long, default_value_t = 1, value_parser = value_parser!(u16).range(1..=256))]
     pub(crate) threads: u16,
 
+    /// Where to ask, for HTTP; `{key}` stands for the caller
+    #[arg(long, default_value = "/v1/throttle")]
+    pub(crate) path: String,
+
+    /// What to post there, with `{key}` for the caller: what /v1/throttle takes if left out, and if
+    /// empty it is not posted but got
+    #[arg(long)]
+    pub(crate) body: Option<String>,
+
     /// The domain of the calls, for gRPC
     #[arg(long, default_value = "bench")]
     pub(crate) domain: String,

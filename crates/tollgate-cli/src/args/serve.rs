@@ -71,7 +71,8 @@ pub(crate) struct ServeArgs {
     pub(crate) shutdown_timeout: u64,
 
     /// Where counters live: `memory`, or redis://host:port for a Redis or Valkey that nodes share,
-    /// rediss:// for TLS; what the rule file says, or memory, if left out
+    /// redis+sentinel://host,host,host/name or redis+cluster://host,host,host for several, rediss
+    /// in place of redis for TLS; what the rule file says, or memory, if left out
     // Read later: what is wrong with it must be said without its password.
     #[arg(long, value_name = "STORE", env = "TOLLGATE_STORE", hide_env_values = true)]
     pub(crate) store: Option<String>,
@@ -79,6 +80,11 @@ pub(crate) struct ServeArgs {
     /// A file with the password of the shared store; or set `TOLLGATE_STORE_PASSWORD`
     #[arg(long, value_name = "FILE", env = "TOLLGATE_STORE_PASSWORD_FILE")]
     pub(crate) store_password_file: Option<PathBuf>,
+
+    /// A file with the password of the sentinels that know where the shared store is; or set
+    /// `TOLLGATE_SENTINEL_PASSWORD`
+    #[arg(long, value_name = "FILE", env = "TOLLGATE_SENTINEL_PASSWORD_FILE")]
+    pub(crate) sentinel_password_file: Option<PathBuf>,
 
     /// The most memory to take for counters, as in 256MiB; what the rule file says, or a quarter of
     /// the machine's, if left out

@@ -57,7 +57,7 @@ enum Speaker {
 impl Speaker {
     fn of(args: &BenchArgs, address: SocketAddr) -> Result<Self> {
         Ok(match args.protocol {
-            Spoken::Http => Self::Http(Http::new(address, &args.quota)),
+            Spoken::Http => Self::Http(Http::new(address, args)),
             Spoken::Grpc => Self::Grpc { domain: args.domain.clone() },
             Spoken::Resp => match args.quota.per() {
                 Per::Span(period) if period.as_secs_ceil() * 1_000_000 == period.as_micros() => {

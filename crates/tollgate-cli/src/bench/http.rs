@@ -1,41 +1,57 @@
-//! `POST /v1/throttle`, and its answers.
+//! `POST /v1/throttle`, or whatever else is to be asked by HTTP, and its answers.
 
 use std::net::SocketAddr;
-
-use tollgate::Quota;
 
 use super::keys::name;
 use super::stream::{Dialect, Unreadable};
 use super::tally::Outcome;
+use crate::args::BenchArgs;
 
 /// Speaks HTTP/1.1.
 #[derive(Debug)]
 pub(super) struct Http {
-    /// What comes before the name of a caller, and what after it.
-    before: Vec<u8>,
-    after: Vec<u8>,
+    /// The request, wherever the name of a caller stands in it: what comes before it, and what after.
+    first: String,
+    others: Vec<String>,
 }
+
+/// What stands for a caller.
+const CALLER: &str = "{key}";
 
 /// The most header lines that an answer may have.
 const LINES: usize = 64;
 
 impl Http {
-    pub(super) fn new(address: SocketAddr, quota: &Quota) -> Self {
-        let (key, after) = ("{\"key\":\"", format!("\",\"quota\":\"{quota}\"}}"));
-        let length = key.len() + name(0).len() + after.len();
-        let before = format!(
-            "POST /v1/throttle HTTP/1.1\r\nhost: {address}\r\n\
-             content-type: application/json\r\ncontent-length: {length}\r\n\r\n{key}"
-        );
-        Self { before: before.into_bytes(), after: after.into_bytes() }
+    pub(super) fn new(address: SocketAddr, args: &BenchArgs) -> Self {
+        let usual = || format!("{{\"key\":\"{CALLER}\",\"quota\":\"{}\"}}", args.quota);
+        Self::of(address, &args.path, &args.body.clone().unwrap_or_else(usual))
+    }
+
+    /// Posts this, or gets what is there if it is nothing.
+    fn of(address: SocketAddr, path: &str, body: &str) -> Self {
+        let callers = body.matches(CALLER).count();
+        let length = body.len() - callers * CALLER.len() + callers * name(0).len();
+        let request = if body.is_empty() {
+            format!("GET {path} HTTP/1.1\r\nhost: {address}\r\n\r\n")
+        } else {
+            format!(
+                "POST {path} HTTP/1.1\r\nhost: {address}\r\n\
+                 content-type: application/json\r\ncontent-length: {length}\r\n\r\n{body}"
+            )
+        };
+        let mut parts = request.split(CALLER).map(str::to_owned);
+        let first = parts.next().unwrap_or_default();
+        Self { first, others: parts.collect() }
     }
 }
 
 impl Dialect for Http {
     fn ask(&self, key: u64, out: &mut Vec<u8>) {
-        out.extend_from_slice(&self.before);
-        out.extend_from_slice(&name(key));
-        out.extend_from_slice(&self.after);
+        out.extend_from_slice(self.first.as_bytes());
+        for other in &self.others {
+            out.extend_from_slice(&name(key));
+            out.extend_from_slice(other.as_bytes());
+        }
     }
 
     fn answer(&self, bytes: &[u8]) -> Result<Option<(usize, Outcome)>, Unreadable> {
@@ -70,17 +86,38 @@ mod tests {
     use super::*;
 
     fn http() -> Http {
-        Http::new("127.0.0.1:7070".parse().unwrap(), &"5/min".parse().unwrap())
+        posting("{\"key\":\"{key}\"}")
+    }
+
+    fn posting(body: &str) -> Http {
+        Http::of("127.0.0.1:7070".parse().unwrap(), "/of/{key}", body)
+    }
+
+    fn asked(http: &Http) -> String {
+        let mut out = Vec::new();
+        http.ask(7, &mut out);
+        String::from_utf8(out).unwrap()
     }
 
     #[test]
     fn a_request_is_as_long_as_it_says() {
-        let mut out = Vec::new();
-        http().ask(7, &mut out);
-        let text = String::from_utf8(out).unwrap();
-        let (head, body) = text.split_once("\r\n\r\n").unwrap();
-        assert!(head.contains(&format!("content-length: {}", body.len())), "{text}");
-        assert!(body.starts_with("{\"key\":\"u000000007\",\"quota\":\"5/"), "{body}");
+        for (body, expected) in [
+            ("{\"key\":\"{key}\"}", "{\"key\":\"u000000007\"}"),
+            ("[{key},{key}-1]", "[u000000007,u000000007-1]"),
+            ("nobody", "nobody"),
+        ] {
+            let text = asked(&posting(body));
+            let (head, body) = text.split_once("\r\n\r\n").unwrap();
+            assert!(head.starts_with("POST /of/u000000007 HTTP/1.1\r\n"), "{text}");
+            assert!(head.ends_with(&format!("content-length: {}", expected.len())), "{text}");
+            assert_eq!(body, expected);
+        }
+    }
+
+    #[test]
+    fn a_request_without_a_body_gets() {
+        let text = asked(&posting(""));
+        assert_eq!(text, "GET /of/u000000007 HTTP/1.1\r\nhost: 127.0.0.1:7070\r\n\r\n");
     }
 
     #[test]

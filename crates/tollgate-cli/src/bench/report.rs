@@ -11,9 +11,10 @@ use crate::counted::counted;
 pub(super) fn report(args: &BenchArgs, address: SocketAddr, tally: &Tally) -> String {
     let mut text = String::new();
     let asked = match args.protocol {
-        Spoken::Http => "POST /v1/throttle",
-        Spoken::Grpc => "ShouldRateLimit",
-        Spoken::Resp => "CL.THROTTLE",
+        Spoken::Http if args.body.as_deref() == Some("") => format!("GET {}", args.path),
+        Spoken::Http => format!("POST {}", args.path),
+        Spoken::Grpc => "ShouldRateLimit".to_owned(),
+        Spoken::Resp => "CL.THROTTLE".to_owned(),
     };
     let spread = args.zipf.map_or("all alike".to_owned(), |exponent| format!("Zipf {exponent}"));
     let pace = args.rate.map_or("each after the one before".to_owned(), |rate| {

@@ -4,8 +4,6 @@ pub(super) mod batch;
 mod call;
 mod request;
 
-use hyper::Request;
-use hyper::body::Incoming;
 use tollgate::{Clock, Store};
 use tollgate_rules::{Answered, Tollgate};
 use tracing::debug;
@@ -15,21 +13,20 @@ use self::request::CheckBody;
 use super::problem::Problem;
 use super::reading::{self, Listed};
 use super::verdict::Decided;
-use super::{Answer, body, query};
+use super::{Answer, Asked, query};
 use crate::metrics::Metrics;
 
 /// Request, plan, store, verdict, response.
 pub(super) async fn answer<S: Store>(
     gate: &Tollgate<S>,
     metrics: &Metrics,
-    request: Request<Incoming>,
+    asked: Asked<'_>,
 ) -> Result<Answer, Problem> {
-    let deny_status = query::deny_status(request.uri().query());
-    let body = body::read(request, body::LONGEST).await?;
-    let (deny_status, check) = reading::both(deny_status, CheckBody::read(&body))?;
+    let deny_status = query::deny_status(asked.query);
+    let (deny_status, check) = reading::both(deny_status, CheckBody::read(asked.body))?;
     let request = check.request();
     let answered = gate.decide(&request, |answered| {
-        let now = gate.limiter().store().clock().now();
+        let now = || gate.limiter().store().clock().now();
         let reservation = check.reserves().then(|| answered.reservation()).flatten();
         decided(metrics, answered).reserved(reservation).into_answer(deny_status, now)
     });

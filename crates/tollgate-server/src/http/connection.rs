@@ -1,17 +1,18 @@
 //! One connection that speaks HTTP.
 
-use std::convert::Infallible;
 use std::error::Error;
+use std::future::{Future, poll_fn};
+use std::mem::replace;
 use std::pin::pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
-use hyper_util::rt::TokioTimer;
-use tokio::select;
 
 use super::Http;
+use super::patience::Patience;
 use crate::measured::Measured;
 use crate::server::{Begun, Stopping};
 
@@ -27,27 +28,41 @@ impl<S: Measured> Http<S> {
     pub(crate) async fn serve(
         self: Arc<Self>,
         begun: Begun,
-        mut stopping: Stopping,
+        stopping: Stopping,
     ) -> Result<(), Box<dyn Error + Send + Sync>> {
+        let patience = Patience::new();
         let mut builder = http1::Builder::new();
         builder
-            .timer(TokioTimer::new())
+            .timer(patience.clone())
             .header_read_timeout(HEAD_TIMEOUT)
             .max_header_size(MAX_HEAD)
             .max_buf_size(MAX_BUFFER)
             // Who has sent everything and closed its side still gets its answer.
             .half_close(true);
         let peer = begun.peer().ip();
-        let service = service_fn(move |request| {
-            let http = Arc::clone(&self);
-            async move { Ok::<_, Infallible>(http.answer(request, peer).await) }
-        });
+        let bodies = patience.clone();
+        let service =
+            service_fn(move |request| Arc::clone(&self).answer(request, peer, bodies.clone()));
         let mut connection = pin!(builder.serve_connection(begun.timed(), service));
-        select! {
-            biased;
-            ended = connection.as_mut() => return Ok(ended?),
-            () = stopping.begun() => connection.as_mut().graceful_shutdown(),
-        }
-        Ok(connection.await?)
+        let mut heard = stopping.clone();
+        let mut stop = pin!(heard.begun());
+        let (mut is_woken, mut is_told) = (false, false);
+        let served = poll_fn(|context| {
+            if let Poll::Ready(ended) = connection.as_mut().poll(context) {
+                return Poll::Ready(ended);
+            }
+            // Asked to wake this task once, it does so whenever that may be; a look will do then.
+            let asked = replace(&mut is_woken, true);
+            if is_told || (asked && !stopping.has_begun()) {
+                return Poll::Pending;
+            }
+            if stop.as_mut().poll(context).is_pending() {
+                return Poll::Pending;
+            }
+            is_told = true;
+            connection.as_mut().graceful_shutdown();
+            connection.as_mut().poll(context)
+        });
+        Ok(patience.drive(HEAD_TIMEOUT, served).await?)
     }
 }

@@ -15,8 +15,12 @@ pub(super) fn check(headers: &HeaderMap) -> Result<(), String> {
     }
     let Some(kind) = headers.get(CONTENT_TYPE) else { return Ok(()) };
     let kind = kind.to_str().unwrap_or_default();
-    let kind = kind.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
-    if TAKEN.contains(&kind.as_str()) || kind.ends_with("+json") {
+    let kind = kind.split(';').next().unwrap_or_default().trim();
+    if TAKEN.iter().any(|taken| kind.eq_ignore_ascii_case(taken)) {
+        return Ok(());
+    }
+    let kind = kind.to_ascii_lowercase();
+    if kind.ends_with("+json") {
         return Ok(());
     }
     let kind: String = kind.chars().take(60).collect();

@@ -12,10 +12,10 @@ const USUAL: usize = 12;
 const USUAL_LENGTH: usize = 192;
 
 /// Writes the headers about a request that was decided.
-pub(super) fn write(headers: &mut HeaderMap, told: &Told<'_>, now: Time) {
+pub(super) fn write(headers: &mut HeaderMap, told: &Told<'_>, now: impl FnOnce() -> Time) {
     headers.reserve(USUAL);
     let mut line = String::with_capacity(USUAL_LENGTH);
-    told.each(now, &mut line, |header, value| {
+    told.each(told.time(now), &mut line, |header, value| {
         // Digits and names that were looked at before are always a valid value.
         if let Ok(value) = HeaderValue::from_str(value) {
             headers.insert(name(header), value);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use hyper::StatusCode;
 use serde::Serialize;
-use tollgate_redis::Health;
+use tollgate_redis::{Health, Part};
 
 use super::problem::{Mistake, Problem};
 use super::{Answer, json};
@@ -41,6 +41,24 @@ struct Store<'a> {
     clock_offset_ms: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     nodes: Option<u32>,
+    /// Where the server is, if one has all counters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    address: Option<&'a str>,
+    /// The primaries of a cluster.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parts: Vec<Primary<'a>>,
+}
+
+/// A server that has the counters of some slots.
+#[derive(Serialize)]
+struct Primary<'a> {
+    address: &'a str,
+    state: &'static str,
+    for_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slots: Option<usize>,
 }
 
 impl Store<'_> {
@@ -53,23 +71,47 @@ impl Store<'_> {
         version: None,
         clock_offset_ms: None,
         nodes: None,
+        address: None,
+        parts: Vec::new(),
     };
 }
 
 impl<'a> From<&'a Health> for Store<'a> {
     fn from(health: &'a Health) -> Self {
         let server = health.server.as_ref();
+        let (address, parts) = match &*health.parts {
+            [part] if part.slots.is_none() => (Some(&*part.address), Vec::new()),
+            parts => (None, parts.iter().map(Primary::from).collect()),
+        };
         Self {
             kind: "redis",
-            state: Some(if health.up { "reached" } else { "degraded" }),
+            state: Some(state(health.up)),
             for_ms: Some(millis(health.since)),
             why: health.why.as_deref().filter(|_| !health.up),
             server: server.map(|server| server.kind),
             version: server.map(|server| &*server.version).filter(|version| !version.is_empty()),
             clock_offset_ms: health.clock_offset_micros.map(in_millis),
             nodes: Some(health.nodes),
+            address,
+            parts,
         }
     }
+}
+
+impl<'a> From<&'a Part> for Primary<'a> {
+    fn from(part: &'a Part) -> Self {
+        Self {
+            address: &part.address,
+            state: state(part.up),
+            for_ms: millis(part.since),
+            why: part.why.as_deref().filter(|_| !part.up),
+            slots: part.slots,
+        }
+    }
+}
+
+const fn state(up: bool) -> &'static str {
+    if up { "reached" } else { "degraded" }
 }
 
 /// How the store is doing; 503 only where the query asks for that.

@@ -1,13 +1,11 @@
 //! `POST /v1/release`: a request that held a slot has ended.
 
-use hyper::Request;
-use hyper::body::Incoming;
 use serde::Serialize;
 use tollgate::Store;
 use tollgate_rules::{Released, Tollgate};
 
 use super::problem::Problem;
-use super::{Answer, body, json, query, reading, slot};
+use super::{Answer, Asked, json, query, reading, slot};
 
 #[derive(Serialize)]
 struct Body {
@@ -18,11 +16,10 @@ struct Body {
 /// Gives back what a slot stands for.
 pub(super) async fn answer<S: Store>(
     gate: &Tollgate<S>,
-    request: Request<Incoming>,
+    asked: Asked<'_>,
 ) -> Result<Answer, Problem> {
-    let nothing = query::nothing(request.uri().query());
-    let body = body::read(request, body::LONGEST_TEXT).await?;
-    let ((), text) = reading::both(nothing, slot::read(&body))?;
+    let nothing = query::nothing(asked.query);
+    let ((), text) = reading::both(nothing, slot::read(asked.body))?;
     let released = gate.release(&text).await.map_err(slot::none)?;
     let Released { released, gone } = released.map_err(Problem::undecided)?;
     // Writing numbers to memory does not fail.

@@ -1,13 +1,11 @@
 //! `POST /v1/renew`: a request that holds a slot is still in flight.
 
-use hyper::Request;
-use hyper::body::Incoming;
 use serde::Serialize;
 use tollgate::Store;
 use tollgate_rules::{Renewed, Tollgate};
 
 use super::problem::Problem;
-use super::{Answer, body, json, query, reading, slot};
+use super::{Answer, Asked, json, query, reading, slot};
 
 #[derive(Serialize)]
 struct Body {
@@ -22,11 +20,10 @@ struct Body {
 /// Keeps what a slot stands for, for another lease.
 pub(super) async fn answer<S: Store>(
     gate: &Tollgate<S>,
-    request: Request<Incoming>,
+    asked: Asked<'_>,
 ) -> Result<Answer, Problem> {
-    let nothing = query::nothing(request.uri().query());
-    let body = body::read(request, body::LONGEST_TEXT).await?;
-    let ((), text) = reading::both(nothing, slot::read(&body))?;
+    let nothing = query::nothing(asked.query);
+    let ((), text) = reading::both(nothing, slot::read(asked.body))?;
     let renewed = gate.renew(&text).await.map_err(slot::none)?;
     let Renewed { renewed, gone, lease } = renewed.map_err(Problem::undecided)?;
     // Rounded down: whoever goes by it comes too early rather than too late.

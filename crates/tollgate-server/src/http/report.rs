@@ -2,29 +2,25 @@
 
 mod request;
 
-use hyper::Request;
-use hyper::body::Incoming;
-use serde::Serialize;
 use tollgate::{Ask, By, Decision, Span, Store};
 use tollgate_rules::{Answered, Mode, Outcome, Tollgate};
 
 use self::request::ReportBody;
+use super::object::{Object, name};
 use super::problem::Problem;
 use super::reading;
 use super::verdict::{Made, is_unasked};
-use super::{Answer, body, json, query};
+use super::{Answer, Asked, json, query};
 
 /// What came of a report.
-#[derive(Serialize)]
 struct Body<'a> {
     /// How many rules have counted it.
-    counted: usize,
+    counted: u64,
     /// Whether the caller is refused now …
     blocked: bool,
     /// … and for how long.
     retry_after_ms: Option<u64>,
     /// Who decided it, if not the store.
-    #[serde(skip_serializing_if = "Option::is_none")]
     by: Option<&'static str>,
     decisions: Vec<Made<'a>>,
 }
@@ -32,11 +28,10 @@ struct Body<'a> {
 /// Charges the cooldowns of the rules that apply.
 pub(super) async fn answer<S: Store>(
     gate: &Tollgate<S>,
-    request: Request<Incoming>,
+    asked: Asked<'_>,
 ) -> Result<Answer, Problem> {
-    let nothing = query::nothing(request.uri().query());
-    let body = body::read(request, body::LONGEST).await?;
-    let ((), report) = reading::both(nothing, ReportBody::read(&body))?;
+    let nothing = query::nothing(asked.query);
+    let ((), report) = reading::both(nothing, ReportBody::read(asked.body))?;
     let Some(purpose) = report.purpose() else {
         return Ok(written(&Body::NOTHING));
     };
@@ -46,8 +41,15 @@ pub(super) async fn answer<S: Store>(
 }
 
 fn written(body: &Body<'_>) -> Answer {
-    // Writing text and numbers to memory does not fail.
-    json(serde_json::to_vec(body).unwrap_or_default())
+    let mut out = Vec::new();
+    let mut object = Object::begin(&mut out);
+    object.number(name!("counted"), body.counted);
+    object.flag(name!("blocked"), body.blocked);
+    object.number_if(name!("retry_after_ms"), body.retry_after_ms);
+    object.text_maybe(name!("by"), body.by);
+    object.list(name!("decisions"), &body.decisions, Made::write);
+    object.end();
+    json(out)
 }
 
 impl<'a> Body<'a> {
@@ -64,7 +66,7 @@ impl<'a> Body<'a> {
         for (index, (check, made)) in decisions {
             let Some(made) = made else { continue };
             if matches!(check.asks(), Ask::Charge(_)) {
-                body.counted += usize::from(made.granted() > 0);
+                body.counted += u64::from(made.granted() > 0);
                 continue;
             }
             // Behind each charge stands what it came to.

@@ -2,6 +2,8 @@
 
 use hyper::Method;
 
+use super::body;
+
 /// A path with something behind it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Route {
@@ -46,7 +48,24 @@ impl Route {
         if behind.is_some_and(|behind| behind.starts_with('/')) {
             return Some(Self::Authorize);
         }
-        Self::ALL.into_iter().find(|route| route.path() == path)
+        // Those that are asked all the time are not searched for.
+        let usual = [Self::Throttle, Self::Check];
+        usual.into_iter().chain(Self::ALL).find(|route| route.path() == path)
+    }
+
+    /// The most bytes of its body, if it takes one.
+    pub(super) const fn longest_body(self) -> Option<usize> {
+        match self {
+            Self::Throttle | Self::Check | Self::Report => Some(body::LONGEST),
+            Self::ThrottleBatch | Self::CheckBatch => Some(body::LONGEST_LIST),
+            Self::Settle | Self::Release | Self::Renew => Some(body::LONGEST_TEXT),
+            Self::Index
+            | Self::Health
+            | Self::Ready
+            | Self::Metrics
+            | Self::Authorize
+            | Self::OpenApi => None,
+        }
     }
 
     /// Its path, which is also its label in the metrics.

@@ -2,15 +2,13 @@
 
 use std::borrow::Cow;
 
-use hyper::Request;
-use hyper::body::Incoming;
 use serde::Serialize;
 use tollgate::{Cost, Decision, Refusal, Store};
 use tollgate_rules::{Settled, SettledLimit, Tollgate};
 
 use super::problem::{Mistake, Problem};
 use super::reading::{self, Field as _, Found, Reader};
-use super::{Answer, body, json, query};
+use super::{Answer, Asked, json, query};
 
 /// A field that a body may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -61,11 +59,10 @@ struct Made<'a> {
 /// Corrects everything that was charged to what it came to.
 pub(super) async fn answer<S: Store>(
     gate: &Tollgate<S>,
-    request: Request<Incoming>,
+    asked: Asked<'_>,
 ) -> Result<Answer, Problem> {
-    let nothing = query::nothing(request.uri().query());
-    let body = body::read(request, body::LONGEST_TEXT).await?;
-    let ((), (text, cost)) = reading::both(nothing, read(&body))?;
+    let nothing = query::nothing(asked.query);
+    let ((), (text, cost)) = reading::both(nothing, read(asked.body))?;
     let settled = gate
         .settle(&text, cost)
         .await

@@ -3,8 +3,6 @@
 pub(super) mod batch;
 mod request;
 
-use hyper::Request;
-use hyper::body::Incoming;
 use tollgate::{Check, Clock, Plan, Store, Verdict};
 use tollgate_rules::{HeaderSettings, Tollgate};
 use tracing::debug;
@@ -13,26 +11,25 @@ use self::request::Throttle;
 use super::problem::Problem;
 use super::reading::{self, Listed};
 use super::verdict::Decided;
-use super::{Answer, body, query};
+use super::{Answer, Asked, query};
 use crate::metrics::Metrics;
 
 /// Request, plan, store, verdict, response.
 pub(super) async fn answer<S: Store>(
     gate: &Tollgate<S>,
     metrics: &Metrics,
-    request: Request<Incoming>,
+    asked: Asked<'_>,
 ) -> Result<Answer, Problem> {
-    let deny_status = query::deny_status(request.uri().query());
-    let body = body::read(request, body::LONGEST).await?;
-    let (deny_status, throttle) = reading::both(deny_status, Throttle::read(&body))?;
+    let deny_status = query::deny_status(asked.query);
+    let (deny_status, throttle) = reading::both(deny_status, Throttle::read(asked.body))?;
 
     let plan = plan(&throttle);
     let verdict = gate.limiter().check_plan(&plan).await.map_err(Problem::undecided)?;
 
     count(metrics, &throttle, &verdict);
-    let (rules, now) = (gate.rules(), gate.limiter().store().clock().now());
+    let rules = gate.rules();
     let decided = decided(&throttle, &plan, &verdict, rules.headers());
-    Ok(decided.into_answer(deny_status, now))
+    Ok(decided.into_answer(deny_status, || gate.limiter().store().clock().now()))
 }
 
 /// The plan of what a body asks for.

@@ -8,12 +8,12 @@ use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
-use serde::Serialize;
 use tollgate::{By, Decision, Gate, Plan, Refusal, Span, Time, Verdict};
 use tollgate_rules::{Answered, HeaderSettings, Outcome};
 
 pub(super) use self::decisions::{Decisions, Made};
 pub(super) use self::list::Verdicts;
+use super::object::{Object, name};
 use super::{Answer, headers};
 pub(super) use crate::told::is_unasked;
 use crate::told::{self, Told};
@@ -152,8 +152,12 @@ impl<'a> Decided<'a> {
         self.reason
     }
 
-    /// The response at `now`; a refusal has `deny_status` where that was asked for.
-    pub(super) fn into_answer(self, deny_status: Option<StatusCode>, now: Time) -> Answer {
+    /// The response; a refusal has `deny_status` where that was asked for.
+    pub(super) fn into_answer(
+        self,
+        deny_status: Option<StatusCode>,
+        now: impl FnOnce() -> Time,
+    ) -> Answer {
         let status = self.status(deny_status);
         let mut body = Vec::new();
         if may_have_body(status) {
@@ -174,7 +178,11 @@ impl<'a> Decided<'a> {
 
     /// The response for proxies, which pass it on to clients: no body where the request may go ahead,
     /// and else a problem without the verdict, which is the operator's business.
-    pub(super) fn into_bare_answer(self, deny_status: Option<StatusCode>, now: Time) -> Answer {
+    pub(super) fn into_bare_answer(
+        self,
+        deny_status: Option<StatusCode>,
+        now: impl FnOnce() -> Time,
+    ) -> Answer {
         let status = self.status(deny_status);
         let problem = self.told.problem(status.as_u16()).filter(|_| may_have_body(status));
         let body = problem.and_then(|problem| serde_json::to_vec(&problem.for_callers()).ok());
@@ -208,26 +216,31 @@ impl<'a> Decided<'a> {
     fn write(&self, out: &mut Vec<u8>, status: StatusCode) {
         let decision = self.strictest.filter(|_| !self.unknown);
         let problem = self.told.problem(status.as_u16());
-        let body = Body {
-            allowed: self.allowed,
-            rule: self.rule,
-            reason: self.reason,
-            identity: self.identity,
-            tier: self.tier.filter(|_| problem.is_none()),
-            limit: decision.map(Decision::limit),
-            remaining: decision.map(Decision::remaining),
-            cost: self.cost,
-            retry_after_ms: self.retry_after.map(Span::as_millis_ceil),
-            reset_after_ms: decision.map(|decision| decision.reset_after().as_millis_ceil()),
-            delay_ms: self.delay.as_millis_ceil(),
-            slot: self.slot.as_deref(),
-            reservation: self.reservation.as_deref(),
-            by: (self.by != By::Store).then_some(self.by.as_str()),
-            decisions: self.decisions,
-            problem,
+        let mut object = match &problem {
+            None => Object::begin(out),
+            Some(problem) => {
+                // Writing text and numbers to memory does not fail.
+                let _ = serde_json::to_writer(&mut *out, problem);
+                Object::resume(out)
+            }
         };
-        // Writing text and numbers to memory does not fail.
-        let _ = serde_json::to_writer(out, &body);
+        object.flag(name!("allowed"), self.allowed);
+        object.text_if(name!("rule"), self.rule);
+        object.text_if(name!("reason"), self.reason);
+        object.text_maybe(name!("identity"), self.identity);
+        object.text_maybe(name!("tier"), self.tier.filter(|_| problem.is_none()));
+        object.number_if(name!("limit"), decision.map(Decision::limit));
+        object.number_if(name!("remaining"), decision.map(Decision::remaining));
+        object.number(name!("cost"), self.cost);
+        object.number_if(name!("retry_after_ms"), self.retry_after.map(Span::as_millis_ceil));
+        let reset_after = decision.map(|decision| decision.reset_after().as_millis_ceil());
+        object.number_if(name!("reset_after_ms"), reset_after);
+        object.number(name!("delay_ms"), self.delay.as_millis_ceil());
+        object.text_maybe(name!("slot"), self.slot.as_deref());
+        object.text_maybe(name!("reservation"), self.reservation.as_deref());
+        object.text_maybe(name!("by"), (self.by != By::Store).then_some(self.by.as_str()));
+        object.list(name!("decisions"), self.decisions.each(), |made, object| made.write(object));
+        object.end();
     }
 }
 
@@ -235,30 +248,4 @@ impl<'a> Decided<'a> {
 fn may_have_body(status: StatusCode) -> bool {
     use StatusCode as S;
     !matches!(status, S::NO_CONTENT | S::RESET_CONTENT | S::NOT_MODIFIED)
-}
-
-#[derive(Serialize)]
-struct Body<'a> {
-    #[serde(flatten, skip_serializing_if = "Option::is_none")]
-    problem: Option<told::Problem<'a>>,
-    allowed: bool,
-    rule: Option<&'a str>,
-    reason: Option<&'static str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    identity: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    tier: Option<&'a str>,
-    limit: Option<u64>,
-    remaining: Option<u64>,
-    cost: u64,
-    retry_after_ms: Option<u64>,
-    reset_after_ms: Option<u64>,
-    delay_ms: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    slot: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    reservation: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    by: Option<&'static str>,
-    decisions: Decisions<'a>,
 }

@@ -15,7 +15,7 @@ use crate::measured::Shared;
 type Read = fn(&Counts) -> u64;
 
 /// Counters without labels: what they are called, what they count, and where it is found.
-const COUNTERS: [(&str, &str, Read); 9] = [
+const COUNTERS: [(&str, &str, Read); 15] = [
     ("store_calls", "Calls to the shared store, each with one or more sets", |c| c.calls),
     ("store_sets", "Sets put to the shared store", |c| c.sets),
     ("store_connections", "Connections to the shared store that were tried", |c| c.connections),
@@ -29,6 +29,22 @@ const COUNTERS: [(&str, &str, Read); 9] = [
     ("store_strange_replies", "Replies of the shared store that belonged to another call", |c| {
         c.strange_replies
     }),
+    ("store_failovers", "How often another server took the place of one", |c| c.failovers),
+    ("store_redirects", "Sets that a server of a cluster sent on to another one", |c| c.redirects),
+    ("store_slot_failures", "Sets whose slot no server of a cluster could serve", |c| {
+        c.slot_failures
+    }),
+    ("store_map_refreshes", "How often the map of a cluster was asked for", |c| c.map_refreshes),
+    (
+        "store_refunds",
+        "Charges given back because the rest of their request was refused elsewhere",
+        |c| c.refunds,
+    ),
+    (
+        "store_stranded_units",
+        "Units that could not be given back and come back as they refill",
+        |c| c.stranded_units,
+    ),
     (
         "allowed_by_failure_mode",
         "Requests let through uncounted because the shared store was not there",
@@ -66,6 +82,7 @@ pub(super) struct SharedMetrics {
     counters: Vec<(Counter, Read)>,
     up: Gauge,
     in_flight: Gauge,
+    slots_unserved: Gauge,
     nodes: Gauge,
     clock_offset: Gauge<f64, AtomicU64>,
 }
@@ -96,13 +113,18 @@ impl SharedMetrics {
             "Requests decided by somebody else than the shared store",
             by,
         );
-        let [up, in_flight, nodes] = [(); 3].map(|()| Gauge::default());
+        let [up, in_flight, slots_unserved, nodes] = [(); 4].map(|()| Gauge::default());
         let clock_offset = Gauge::default();
         registry.register("store_up", "1 while the shared store answers", up.clone());
         registry.register(
             "store_in_flight",
             "Calls that wait for the shared store now",
             in_flight.clone(),
+        );
+        registry.register(
+            "store_slots_unserved",
+            "Slots of a cluster that no server is known to serve now",
+            slots_unserved.clone(),
         );
         registry.register(
             "store_nodes",
@@ -114,7 +136,7 @@ impl SharedMetrics {
             "How far the clock of the shared store is ahead of this machine's",
             clock_offset.clone(),
         );
-        Self { counters, up, in_flight, nodes, clock_offset }
+        Self { counters, up, in_flight, slots_unserved, nodes, clock_offset }
     }
 
     pub(super) fn set(&self, Shared { health, counts }: &Shared) {
@@ -124,6 +146,7 @@ impl SharedMetrics {
         }
         self.up.set(health.up.into());
         self.in_flight.set(i64::try_from(counts.in_flight).unwrap_or(i64::MAX));
+        self.slots_unserved.set(i64::try_from(counts.slots_unserved).unwrap_or(i64::MAX));
         self.nodes.set(health.nodes.into());
         if let Some(micros) = health.clock_offset_micros {
             self.clock_offset.set(seconds(micros));

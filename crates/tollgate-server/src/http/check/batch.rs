@@ -1,7 +1,5 @@
 //! `POST /v1/check/batch`: a list of what `/v1/check` takes, answered by a list of verdicts.
 
-use hyper::Request;
-use hyper::body::Incoming;
 use tollgate::{CheckError, Store};
 use tollgate_rules::{Answered, Tollgate};
 
@@ -9,18 +7,17 @@ use super::decided;
 use super::request::CheckBody;
 use crate::http::problem::Problem;
 use crate::http::verdict::Verdicts;
-use crate::http::{Answer, body, json, query, reading};
+use crate::http::{Answer, Asked, json, query, reading};
 use crate::metrics::Metrics;
 
 /// A list of requests; the answer is 200 whatever the verdicts are.
 pub(in crate::http) async fn answer<S: Store>(
     gate: &Tollgate<S>,
     metrics: &Metrics,
-    request: Request<Incoming>,
+    asked: Asked<'_>,
 ) -> Result<Answer, Problem> {
-    let nothing = query::nothing(request.uri().query());
-    let body = body::read(request, body::LONGEST_LIST).await?;
-    let ((), checks) = reading::both(nothing, reading::list::<CheckBody<'_>>(&body))?;
+    let nothing = query::nothing(asked.query);
+    let ((), checks) = reading::both(nothing, reading::list::<CheckBody<'_>>(asked.body))?;
     let requests: Vec<_> = checks.iter().map(CheckBody::request).collect();
     let mut verdicts = Verdicts::with_capacity(requests.len());
     let respond = |index: usize, answered: Result<&Answered<'_>, &CheckError>| match answered {

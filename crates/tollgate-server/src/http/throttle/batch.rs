@@ -2,8 +2,6 @@
 //!
 //! Each is decided by itself, in the order of the list, and what all need is fetched together.
 
-use hyper::Request;
-use hyper::body::Incoming;
 use tollgate::{Plan, Store};
 use tollgate_rules::Tollgate;
 
@@ -11,18 +9,17 @@ use super::request::Throttle;
 use super::{count, decided, plan};
 use crate::http::problem::Problem;
 use crate::http::verdict::Verdicts;
-use crate::http::{Answer, body, json, query, reading};
+use crate::http::{Answer, Asked, json, query, reading};
 use crate::metrics::Metrics;
 
 /// A list of requests; the answer is 200 whatever the verdicts are.
 pub(in crate::http) async fn answer<S: Store>(
     gate: &Tollgate<S>,
     metrics: &Metrics,
-    request: Request<Incoming>,
+    asked: Asked<'_>,
 ) -> Result<Answer, Problem> {
-    let nothing = query::nothing(request.uri().query());
-    let body = body::read(request, body::LONGEST_LIST).await?;
-    let ((), throttles) = reading::both(nothing, reading::list::<Throttle<'_>>(&body))?;
+    let nothing = query::nothing(asked.query);
+    let ((), throttles) = reading::both(nothing, reading::list::<Throttle<'_>>(asked.body))?;
     let plans: Vec<Plan<'_>> = throttles.iter().map(plan).collect();
     let decisions = gate.limiter().check_plans(&plans).await;
     let rules = gate.rules();

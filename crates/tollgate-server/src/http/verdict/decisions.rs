@@ -1,9 +1,9 @@
 //! Every limit's answer, as JSON.
 
-use serde::{Serialize, Serializer};
 use tollgate::{Ask, Check, Decision, Plan, Span, Verdict};
 use tollgate_rules::{Mode, Planned, Rule};
 
+use crate::http::object::{Object, name};
 use crate::told::is_unasked;
 
 /// Every decision that was made; alternatives that were not needed are left out.
@@ -18,7 +18,7 @@ pub(in crate::http) struct Decisions<'a> {
 impl<'a> Decisions<'a> {
     pub(super) const NONE: Self = Self { plan: None, verdict: None, planned: None };
 
-    fn each(self) -> impl Iterator<Item = Made<'a>> {
+    pub(super) fn each(self) -> impl Iterator<Item = Made<'a>> {
         let checks = self.plan.map_or(&[][..], Plan::checks);
         let made = self.verdict.map_or(&[][..], Verdict::decisions);
         let (planned, admitted) = (self.planned, self.verdict.is_some_and(Verdict::is_allowed));
@@ -41,23 +41,13 @@ fn asks(check: &Check<'_>) -> bool {
     !matches!(check.asks(), Ask::Rescale { .. })
 }
 
-impl Serialize for Decisions<'_> {
-    fn serialize<Out: Serializer>(&self, out: Out) -> Result<Out::Ok, Out::Error> {
-        out.collect_seq(self.each())
-    }
-}
-
 /// One limit's answer.
-#[derive(Serialize)]
 pub(in crate::http) struct Made<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
     rule: Option<&'a str>,
     limit_name: &'a str,
     algorithm: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
     mode: Option<&'static str>,
     allowed: bool,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
     soft: bool,
     reason: Option<&'static str>,
     limit: u64,
@@ -103,5 +93,23 @@ impl<'a> Made<'a> {
             reset_after_ms: Some(decision.reset_after().as_millis_ceil()),
             delay_ms: delay.as_millis_ceil(),
         }
+    }
+
+    pub(in crate::http) fn write(&self, object: &mut Object<'_>) {
+        object.text_maybe(name!("rule"), self.rule);
+        object.text(name!("limit_name"), self.limit_name);
+        object.text(name!("algorithm"), self.algorithm);
+        object.text_maybe(name!("mode"), self.mode);
+        object.flag(name!("allowed"), self.allowed);
+        if self.soft {
+            object.flag(name!("soft"), true);
+        }
+        object.text_if(name!("reason"), self.reason);
+        object.number(name!("limit"), self.limit);
+        object.number_if(name!("remaining"), self.remaining);
+        object.number(name!("granted"), self.granted);
+        object.number_if(name!("retry_after_ms"), self.retry_after_ms);
+        object.number_if(name!("reset_after_ms"), self.reset_after_ms);
+        object.number(name!("delay_ms"), self.delay_ms);
     }
 }
