@@ -38,7 +38,8 @@ local function open_page(key, text)
 end
 
 local function page_at(key)
-  return pages[key] or open_page(key, call('MGET', key)[1])
+  -- Of a slot that is on its way to another server, it may be said that the key is not here.
+  return pages[key] or open_page(key, redis.pcall('MGET', key)[1])
 end
 
 local function find_in_page(page, who)

@@ -54,9 +54,13 @@ while at <= last do
       end
     end
     if not place then
-      -- Perhaps another algorithm has left it in a place of its own.
-      if call('EXISTS', keys[index] .. '.' .. who) == 1 then
+      -- Perhaps another algorithm has left it in a place of its own. A slot that is on its way to
+      -- another server may say that this is not here: then it is not.
+      local there = redis.pcall('EXISTS', keys[index] .. '.' .. who)
+      if there == 1 then
         admitted = nil
+      elseif there ~= 0 and not find(there.err, 'non local key', 1, true) then
+        return there
       end
     end
     answers = answers + 1

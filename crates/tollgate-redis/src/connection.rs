@@ -1,4 +1,4 @@
-//! Connects to the server, as whoever we are to be.
+//! Connects to a server, as whoever we are to be.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,11 +7,12 @@ use std::time::Duration;
 use redis::aio::{AsyncPushSender, MultiplexedConnection, SendError};
 use redis::io::tcp::TcpSettings;
 use redis::{
-    AsyncConnectionConfig, Client, ConnectionAddr, Msg, ProtocolVersion, PushInfo, PushKind,
-    TlsCertificates,
+    AsyncConnectionConfig, Client, ConnectionAddr, ConnectionInfo, Msg, ProtocolVersion, PushInfo,
+    PushKind, RedisConnectionInfo, TlsCertificates,
 };
 use tokio::time::timeout;
 
+use crate::address::Address;
 use crate::event::ServerInfo;
 use crate::failure::{Class, Failure};
 use crate::options::{Options, OptionsError};
@@ -25,9 +26,12 @@ pub(crate) trait Listener: Send + Sync + 'static {
     fn hear(&self, message: Option<&[u8]>);
 }
 
-/// Connects to the server.
+/// Connects to any of the servers of a store.
 pub(crate) struct Connector {
-    client: Client,
+    /// As it is for one of them.
+    template: ConnectionInfo,
+    ca_pem: Option<Vec<u8>>,
+    /// What is listened to.
     channel: String,
 }
 
@@ -38,60 +42,110 @@ impl fmt::Debug for Connector {
 }
 
 impl Connector {
+    /// To the servers, listening to a channel.
     pub(crate) fn new(options: &Options, channel: String) -> Result<Self, OptionsError> {
-        let settings = options.connection.redis_settings().clone();
+        Self::of(options, options.connection.redis_settings().clone(), channel)
+    }
+
+    /// To the sentinels, listening to a channel of theirs.
+    pub(crate) fn to_sentinels(options: &Options, channel: String) -> Result<Self, OptionsError> {
+        Self::of(options, options.sentinel.clone(), channel)
+    }
+
+    fn of(
+        options: &Options,
+        settings: RedisConnectionInfo,
+        channel: String,
+    ) -> Result<Self, OptionsError> {
         // Answers and messages over one connection.
         let settings = settings.set_protocol(ProtocolVersion::RESP3);
         let settings = settings.set_lib_name("tollgate", env!("CARGO_PKG_VERSION"));
         let tcp = TcpSettings::default().set_nodelay(true);
-        let connection =
+        let template =
             options.connection.clone().set_redis_settings(settings).set_tcp_settings(tcp);
-        let unreadable = |why: String| OptionsError::Certificates { why };
-        let client = match connection.addr() {
-            ConnectionAddr::TcpTls { .. } => {
-                // Whichever of the two came first in this process is fine.
-                let provider = rustls::crypto::aws_lc_rs::default_provider();
-                let _ = provider.install_default();
-                let certificates =
-                    TlsCertificates { client_tls: None, root_cert: options.ca_pem.clone() };
-                Client::build_with_tls(connection, certificates)
-                    .map_err(|error| unreadable(error.to_string()))?
-            }
-            _ => Client::open(connection)
-                .map_err(|error| OptionsError::Url { why: error.to_string() })?,
-        };
-        Ok(Self { client, channel })
+        if options.is_encrypted() {
+            // Whichever of the two came first in this process is fine.
+            let provider = rustls::crypto::aws_lc_rs::default_provider();
+            let _ = provider.install_default();
+        }
+        let connector = Self { template, ca_pem: options.ca_pem.clone(), channel };
+        // Whatever is wrong with all of them is wrong with any.
+        connector.client(&Address::new("localhost", 1))?;
+        Ok(connector)
     }
 
-    /// A connection that is let in and hears what others give back.
+    fn client(&self, address: &Address) -> Result<Client, OptionsError> {
+        let (host, port) = (address.host.clone(), address.port);
+        match self.template.addr() {
+            ConnectionAddr::TcpTls { insecure, tls_params, .. } => {
+                let (insecure, tls_params) = (*insecure, tls_params.clone());
+                let address = ConnectionAddr::TcpTls { host, port, insecure, tls_params };
+                let certificates =
+                    TlsCertificates { client_tls: None, root_cert: self.ca_pem.clone() };
+                Client::build_with_tls(self.template.clone().set_addr(address), certificates)
+                    .map_err(|error| OptionsError::Certificates { why: error.to_string() })
+            }
+            _ => Client::open(self.template.clone().set_addr(ConnectionAddr::Tcp(host, port)))
+                .map_err(|error| OptionsError::Url { why: error.to_string() }),
+        }
+    }
+
+    /// A connection that is let in and hears what is said on the channel.
     pub(crate) async fn connect(
         &self,
+        address: &Address,
         listener: Arc<dyn Listener>,
-    ) -> Result<(MultiplexedConnection, ServerInfo), Failure> {
-        timeout(PATIENCE, self.connect_patiently(listener)).await.unwrap_or_else(|_| {
-            let millis = PATIENCE.as_millis();
-            Err(Failure::new(Class::Timeout, format!("no connection within {millis} ms")))
+    ) -> Result<MultiplexedConnection, Failure> {
+        in_time(async {
+            let config = config().set_push_sender(Heard(listener));
+            let mut connection = self.open(address, &config).await?;
+            connection.subscribe(&self.channel).await?;
+            Ok(connection)
         })
+        .await
     }
 
-    async fn connect_patiently(
+    /// A connection that is let in and hears nothing.
+    pub(crate) async fn connect_deaf(
         &self,
-        listener: Arc<dyn Listener>,
-    ) -> Result<(MultiplexedConnection, ServerInfo), Failure> {
-        let config = AsyncConnectionConfig::new()
-            // Deadlines are our own: these do not cover all that can take time.
-            .set_connection_timeout(None)
-            .set_response_timeout(None)
-            .set_push_sender(Heard(listener));
-        let mut connection =
-            self.client.get_multiplexed_async_connection_with_config(&config).await?;
-        connection.subscribe(&self.channel).await?;
-        let mut info = redis::cmd("INFO");
-        info.arg("server");
-        // Only for people: who may not ask does without.
-        let info: String = info.query_async(&mut connection).await.unwrap_or_default();
-        Ok((connection, ServerInfo::read(&info)))
+        address: &Address,
+    ) -> Result<MultiplexedConnection, Failure> {
+        in_time(self.open(address, &config())).await
     }
+
+    async fn open(
+        &self,
+        address: &Address,
+        config: &AsyncConnectionConfig,
+    ) -> Result<MultiplexedConnection, Failure> {
+        let client = self
+            .client(address)
+            .map_err(|error| Failure::new(Class::Connection, error.to_string()))?;
+        Ok(client.get_multiplexed_async_connection_with_config(config).await?)
+    }
+}
+
+/// What server it is that we are connected to. Only for people: who may not ask does without.
+pub(crate) async fn server_info(connection: &mut MultiplexedConnection) -> ServerInfo {
+    let mut info = redis::cmd("INFO");
+    info.arg("server");
+    let info = in_time(async { Ok(info.query_async::<String>(connection).await?) }).await;
+    ServerInfo::read(&info.unwrap_or_default())
+}
+
+/// Waits for something that belongs to connecting, and not for long.
+pub(crate) async fn in_time<T>(
+    doing: impl Future<Output = Result<T, Failure>>,
+) -> Result<T, Failure> {
+    timeout(PATIENCE, doing).await.unwrap_or_else(|_| {
+        let millis = PATIENCE.as_millis();
+        Err(Failure::new(Class::Timeout, format!("no connection within {millis} ms")))
+    })
+}
+
+/// Deadlines are our own: these do not cover all that can take time.
+fn config() -> AsyncConnectionConfig {
+    AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None)
 }
 
 struct Heard(Arc<dyn Listener>);

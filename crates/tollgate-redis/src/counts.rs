@@ -51,6 +51,20 @@ counts! {
     refused,
     /// The server had forgotten a script, and was told it again.
     no_script,
+    /// Sets that a server of a cluster sent on to another one.
+    redirects,
+    /// Sets whose slot no server of a cluster could serve at that moment.
+    slot_failures,
+    /// How often the map of a cluster was asked for.
+    map_refreshes,
+    /// Slots of a cluster that no server is known to serve now.
+    slots_unserved,
+    /// How often another server took the place of one: a primary was replaced.
+    failovers,
+    /// Parts of sets that were given back because another part was refused.
+    refunds,
+    /// Units that were to be given back and could not be: they come back as they refill.
+    stranded_units,
     /// Anything else that the server answered instead of an answer.
     other_failures,
     /// Replies that belonged to another call; the connection was given up.
@@ -84,6 +98,10 @@ impl Counter {
 
     pub(crate) fn sub(&self, count: u64) {
         self.0.fetch_sub(count, Ordering::Relaxed);
+    }
+
+    pub(crate) fn set(&self, count: u64) {
+        self.0.store(count, Ordering::Relaxed);
     }
 
     pub(crate) fn one(&self) {

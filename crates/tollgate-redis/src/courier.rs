@@ -7,24 +7,25 @@
 //! store is given up until it is well again; nothing is kept to be sent later.
 
 mod desk;
+mod parcel;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use redis::{Cmd, Value};
 use smallvec::SmallVec;
-use tokio::runtime::Handle;
 use tokio::sync::{Notify, oneshot};
 use tokio::task::yield_now;
-use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio::time::{Instant, timeout_at};
 use tollgate_core::Time;
 
-use self::desk::{Batch, Desk, Letter, Line};
-use crate::clock::StoreClock;
-use crate::counts::Counters;
+pub(crate) use self::desk::Letter;
+use self::desk::{Batch, Desk, Line};
+use self::parcel::{Parcel, send};
+use crate::common::Common;
 use crate::failure::{Class, Failure};
-use crate::twin::{Answer, Call, How, Packed, Reached};
+use crate::twin::{Answer, How, Packed, Reached};
 
 /// What comes back for the sets of one caller.
 #[derive(Debug)]
@@ -37,90 +38,81 @@ pub(crate) struct Reply {
     pub(crate) received: Time,
 }
 
-pub(crate) type Outcome = Result<Reply, Failure>;
+/// What comes back instead.
+#[derive(Debug)]
+pub(crate) struct Returned {
+    pub(crate) failure: Failure,
+    /// The sets, if they came back.
+    pub(crate) sets: Vec<Packed>,
+}
+
+pub(crate) type Outcome = Result<Reply, Returned>;
+
+impl From<Failure> for Returned {
+    fn from(failure: Failure) -> Self {
+        Self { failure, sets: Vec::new() }
+    }
+}
 
 /// Carries sets to the server.
 #[derive(Debug)]
 pub(crate) struct Courier {
     desk: Mutex<Desk>,
-    handle: Handle,
-    deadline: Duration,
-    clock: StoreClock,
-    counters: Arc<Counters>,
+    common: Arc<Common>,
+    /// Whether the store's clock goes by this server's.
+    tells_time: AtomicBool,
     /// Wakes whoever looks after the connection.
     pub(crate) trouble: Arc<Notify>,
 }
 
 impl Courier {
-    pub(crate) fn new(
-        handle: Handle,
-        deadline: Duration,
-        clock: StoreClock,
-        counters: Arc<Counters>,
-    ) -> Self {
+    pub(crate) fn new(common: &Arc<Common>) -> Self {
         let down = Failure::new(Class::Down, "it has not been reached yet");
         let desk = Mutex::new(Desk::new(down));
-        Self { desk, handle, deadline, clock, counters, trouble: Arc::new(Notify::new()) }
+        let (common, trouble) = (Arc::clone(common), Arc::new(Notify::new()));
+        Self { desk, common, tells_time: AtomicBool::new(true), trouble }
     }
 
-    /// Asks the server about some sets, in their order.
-    pub(crate) async fn ask(
-        self: &Arc<Self>,
-        sets: SmallVec<[Packed; 1]>,
-        until: Instant,
-    ) -> Outcome {
-        let (sender, receiver) = oneshot::channel();
-        self.post(sets, Some(sender), until)?;
-        // The timer of whoever waits: the store's runtime may be standing still. Only who waits
-        // outside of any has to rely on that.
-        let own = Handle::try_current().unwrap_or_else(|_| self.handle.clone());
-        let over = {
-            let _within = own.enter();
-            sleep_until(until)
-        };
-        tokio::select! {
-            biased;
-            outcome = receiver => outcome.unwrap_or_else(|_| {
-                Err(Failure::new(Class::Connection, "the runtime of the store has ended"))
-            }),
-            // Whether the server is gone, or only slow, whoever carries the letter will find out.
-            () = over => {
-                let failure = self.unanswered();
-                self.count(&failure);
-                Err(failure)
-            }
+    /// Whether the store's clock is to go by this server's.
+    pub(crate) fn set_tells_time(&self, tells: bool) {
+        self.tells_time.store(tells, Ordering::Relaxed);
+    }
+
+    /// The server has told its time, in an answer that came now.
+    pub(crate) fn hear(&self, now: Time, received: Time) {
+        if self.tells_time.load(Ordering::Relaxed) {
+            self.common.clock.hear(now, received);
         }
     }
 
-    /// When somebody who asks now is released.
-    pub(crate) fn until(&self) -> Instant {
-        Instant::now() + self.deadline
+    /// Asks the server about the sets of a letter, in their order.
+    pub(crate) async fn ask(self: &Arc<Self>, letter: Letter) -> Outcome {
+        let (sender, receiver) = oneshot::channel();
+        let until = letter.until;
+        self.post(letter.answered_to(sender))?;
+        let Some(outcome) = self.common.in_time(until, receiver).await else {
+            // Whether the server is gone, or only slow, whoever carries the letter will find out.
+            let failure = self.unanswered();
+            self.common.count(&failure);
+            return Err(failure.into());
+        };
+        outcome.unwrap_or_else(|_| {
+            Err(Failure::new(Class::Connection, "the runtime of the store has ended").into())
+        })
     }
 
     /// Whether an answer that took so long would have come in time.
     pub(crate) fn is_in_time(&self, took: Duration) -> bool {
-        took <= self.deadline
+        took <= self.common.deadline
     }
 
-    /// Tells the server something whose answer nobody waits for.
-    pub(crate) fn tell(self: &Arc<Self>, sets: SmallVec<[Packed; 1]>) {
-        // Whatever it was, it comes back by itself in time: nothing is kept to be told later.
-        let _ = self.post(sets, None, self.until());
-    }
-
-    fn post(
-        self: &Arc<Self>,
-        sets: SmallVec<[Packed; 1]>,
-        sender: Option<oneshot::Sender<Outcome>>,
-        until: Instant,
-    ) -> Result<(), Failure> {
-        let letter = Letter::new(sets, sender, until);
+    fn post(self: &Arc<Self>, letter: Letter) -> Result<(), Failure> {
         let posted = self.desk().post(letter);
         match posted {
             Ok(None) => Ok(()),
             Ok(Some(line)) => {
                 let courier = Arc::clone(self);
-                self.handle.spawn(async move {
+                self.common.handle.spawn(async move {
                     let abandoned = Abandoned { courier: &courier, generation: line.generation };
                     courier.deliver(line).await;
                     std::mem::forget(abandoned);
@@ -128,7 +120,7 @@ impl Courier {
                 Ok(())
             }
             Err(failure) => {
-                self.count(&failure);
+                self.common.count(&failure);
                 Err(failure)
             }
         }
@@ -156,7 +148,7 @@ impl Courier {
 
     fn give_up_line(&self, generation: u64, failure: &Failure) {
         let Some(waiting) = self.desk().close(generation, failure) else { return };
-        self.counters.breaker_opened.one();
+        self.common.counters.breaker_opened.one();
         self.trouble.notify_one();
         for letter in waiting {
             letter.fail(&Failure::new(Class::Down, failure.why.clone()));
@@ -173,19 +165,24 @@ impl Courier {
             let next = self.desk().next(line.generation, delivered);
             for late in next.late {
                 late.fail(&Failure::new(Class::Overload, "too many were waiting for the store"));
-                self.counters.overloads.one();
+                self.common.counters.overloads.one();
             }
-            let Some(Batch { letters: batch, checks }) = next.batch else { return };
+            let Some(Batch { letters, checks }) = next.batch else { return };
             delivered = checks;
-            let sent = self.clock.machine();
-            match self.deliver_one(&batch, &mut line).await {
-                Ok(answers) => self.hand_out(batch, answers, sent, line.generation),
+            let sent = self.common.clock.machine();
+            let mut parcels = Parcel::of_all(letters);
+            match self.deliver_all(&mut parcels, &mut line).await {
+                Ok(()) => {
+                    for parcel in parcels {
+                        self.hand_out(parcel, sent, line.generation);
+                    }
+                }
                 Err(failure) => {
-                    self.count(&failure);
+                    self.common.count(&failure);
                     if failure.class.gives_up() {
                         self.give_up_line(line.generation, &failure);
                     }
-                    for letter in batch {
+                    for letter in parcels.into_iter().flat_map(|parcel| parcel.letters) {
                         letter.fail(&failure);
                     }
                 }
@@ -193,57 +190,76 @@ impl Courier {
         }
     }
 
-    async fn deliver_one(&self, batch: &[Letter], line: &mut Line) -> Result<Vec<Answer>, Failure> {
-        let call = Call::of(batch.iter().flat_map(Letter::unanswered));
+    async fn deliver_all(&self, parcels: &mut [Parcel], line: &mut Line) -> Result<(), Failure> {
         // Each caller's own deadline runs by itself; this one says whether the server is there.
-        let until = Instant::now() + self.deadline;
-        self.counters.calls.one();
-        self.counters.in_flight.one();
+        let until = Instant::now() + self.common.deadline;
+        let calls = u64::try_from(parcels.len()).unwrap_or(u64::MAX);
+        let counters = &self.common.counters;
+        counters.calls.add(calls);
+        counters.in_flight.add(calls);
         let broken = line.broken.notified();
         let answer = tokio::select! {
             biased;
-            answer = timeout_at(until, self.put(&call, &mut line.connection)) => answer,
+            answer = timeout_at(until, self.put(parcels, &mut line.connection)) => answer,
             // It was sent, and may be done yet.
             () = broken => Ok(Err(Failure::new(Class::Timeout, "it was given up meanwhile"))),
         };
-        self.counters.in_flight.sub(1);
+        counters.in_flight.sub(calls);
         answer.unwrap_or_else(|_| Err(self.unanswered()))
     }
 
     fn unanswered(&self) -> Failure {
-        let millis = self.deadline.as_millis();
+        let millis = self.common.deadline.as_millis();
         Failure::new(Class::Timeout, format!("no answer within {millis} ms"))
     }
 
-    /// Puts a call to the server: by the name of its script, or, if it does not know that, in full.
+    /// Puts calls to the server: by the name of their scripts, or, if it does not know one, in full.
     async fn put(
         &self,
-        call: &Call,
+        parcels: &mut [Parcel],
         connection: &mut MultiplexedConnection,
-    ) -> Result<Vec<Answer>, Failure> {
-        let tag = self.desk().next_tag();
-        let now = self.clock.driven();
-        let mut command = call.command(tag, now, How::Sha);
-        let mut reply = send(connection, &command).await;
-        if let Err(Failure { class: Class::NoScript, .. }) = reply {
-            // It did nothing at all, so this is no second time.
-            self.counters.no_script.one();
-            command = call.command(tag, now, How::Text);
-            reply = send(connection, &command).await;
+    ) -> Result<(), Failure> {
+        let now = self.common.clock.driven();
+        self.desk().tag_all(parcels);
+        send(connection, parcels, now).await?;
+        if parcels.iter().any(Parcel::is_of_unknown_script) {
+            // It has forgotten them, and did nothing at all: this is no second time.
+            self.common.counters.no_script.one();
+            for parcel in &mut *parcels {
+                parcel.how = How::Text;
+            }
+            send(connection, parcels, now).await?;
         }
-        call.read(tag, reply?).map_err(|error| Failure::new(Class::Strange, error.to_string()))
+        Ok(())
     }
 
     /// Hands the answers to those who asked.
-    fn hand_out(&self, batch: Vec<Letter>, answers: Vec<Answer>, sent: Time, generation: u64) {
-        let received = self.clock.machine();
+    fn hand_out(&self, parcel: Parcel, sent: Time, generation: u64) {
+        let Parcel { letters, call, tag, reply, .. } = parcel;
+        let answers = reply.and_then(|reply| {
+            call.read(tag, reply).map_err(|error| Failure::new(Class::Strange, error.to_string()))
+        });
+        let answers = match answers {
+            Ok(answers) => answers,
+            Err(failure) => {
+                self.common.count(&failure);
+                if failure.class.gives_up() {
+                    self.give_up_line(generation, &failure);
+                }
+                for letter in letters {
+                    letter.fail(&failure);
+                }
+                return;
+            }
+        };
+        let received = self.common.clock.machine();
         if let Some(first) = answers.first() {
-            self.clock.hear(first.now, received);
+            self.hear(first.now, received);
         }
-        self.counters.sets.add(answers.len() as u64);
+        self.common.counters.sets.add(answers.len() as u64);
         let mut answers = answers.into_iter();
         let mut again = Vec::new();
-        for mut letter in batch {
+        for mut letter in letters {
             if letter.take(&mut answers, sent) {
                 letter.finish(received);
             } else {
@@ -252,12 +268,6 @@ impl Courier {
         }
         if !again.is_empty() {
             self.desk().put_first(again, generation);
-        }
-    }
-
-    fn count(&self, failure: &Failure) {
-        if let Some(counter) = failure.class.counter(&self.counters) {
-            counter.one();
         }
     }
 
@@ -278,12 +288,6 @@ impl Drop for Abandoned<'_> {
         let failure = Failure::new(Class::Connection, "the runtime of the store has ended");
         self.courier.give_up_line(self.generation, &failure);
     }
-}
-
-/// Sends a command; an error that the server answers is one.
-async fn send(connection: &mut MultiplexedConnection, command: &Cmd) -> Result<Value, Failure> {
-    let reply = connection.send_packed_command(command).await?;
-    Ok(reply.extract_error()?)
 }
 
 /// Whether a set has to be asked again with the full script.

@@ -7,12 +7,31 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
-    /// The server answers: decisions are shared.
-    Reached(ServerInfo),
+    /// A server answers: decisions are shared.
+    Reached {
+        /// Where it is.
+        address: String,
+        /// What it is.
+        server: ServerInfo,
+    },
     /// It does not: checks go by what they say of an outage.
     Degraded {
+        /// Where it was looked for, or what it is called.
+        address: String,
         /// What was found.
         why: String,
+    },
+    /// Another server has become the primary: what the old one had not passed on yet is forgotten.
+    FailedOver {
+        /// Where the old one was.
+        from: String,
+        /// Where the new one is.
+        to: String,
+    },
+    /// So many slots of a cluster are served by nobody; 0 when all are again.
+    SlotsUnserved {
+        /// How many.
+        slots: usize,
     },
     /// The server has forgotten what it knew: every caller may have a second burst.
     StateLost,
@@ -26,10 +45,24 @@ pub enum Event {
 impl fmt::Display for Event {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Reached(server) => write!(f, "the store answers: {server}"),
-            Self::Degraded { why } => write!(
+            Self::Reached { address, server } => {
+                write!(f, "the store answers: {server} at {address}")
+            }
+            Self::Degraded { address, why } => write!(
                 f,
-                "the store does not answer: {why}; rules go by their on_store_error until it does"
+                "the store at {address} does not answer: {why}; rules go by their on_store_error \
+                 until it does"
+            ),
+            Self::FailedOver { from, to } => write!(
+                f,
+                "the store's primary is {to} now, no longer {from}: what had not been replicated \
+                 is forgotten"
+            ),
+            Self::SlotsUnserved { slots: 0 } => f.write_str("all slots of the store are served"),
+            Self::SlotsUnserved { slots } => write!(
+                f,
+                "{slots} slots of the store are served by nobody; callers in them go by the rules' \
+                 on_store_error; look at CLUSTER INFO"
             ),
             Self::StateLost => f.write_str(
                 "the store has lost its counters: every caller may have one burst more; look for \
@@ -97,6 +130,25 @@ pub struct Health {
     pub clock_offset_micros: Option<i64>,
     /// How many nodes share the limits, as far as is known.
     pub nodes: u32,
+    /// The servers one by one: the primaries of a cluster, or the only one there is.
+    pub parts: Vec<Part>,
+}
+
+/// How one server is doing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// Where it is.
+    pub address: String,
+    /// Whether it answers.
+    pub up: bool,
+    /// For how long that has been so.
+    pub since: Duration,
+    /// If it does not, what was found.
+    pub why: Option<String>,
+    /// What it is, if it ever answered.
+    pub server: Option<ServerInfo>,
+    /// How many slots of a cluster it serves.
+    pub slots: Option<usize>,
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use std::fmt;
 
 use redis::{ErrorKind, RedisError, ServerErrorKind};
 
+use crate::address::Address;
 use crate::counts::{Counter, Counters};
 
 /// Why the server gave no answer.
@@ -11,6 +12,8 @@ use crate::counts::{Counter, Counters};
 pub(crate) struct Failure {
     pub(crate) class: Class,
     pub(crate) why: String,
+    /// Where to ask instead, if somebody else is to be asked.
+    pub(crate) instead: Option<Address>,
 }
 
 /// What a failure is, which is what is done about it.
@@ -36,6 +39,14 @@ pub(crate) enum Class {
     Refused,
     /// NOSCRIPT: it has to be told the script. Nothing was done.
     NoScript,
+    /// MOVED: the slot belongs to another server. Nothing was done.
+    Moved,
+    /// ASK: the slot is on its way to another server, which has this key. Nothing was done.
+    Asked,
+    /// TRYAGAIN: the slot is on its way, and its keys are here and there. Nothing was done.
+    TryAgain,
+    /// CLUSTERDOWN: nobody serves the slot. Nothing was done.
+    ClusterDown,
     /// A reply that belongs to another call, or that cannot be read.
     Strange,
     /// Anything else.
@@ -54,7 +65,15 @@ impl Class {
             | Self::ReadOnly
             | Self::Refused
             | Self::Strange => true,
-            Self::Down | Self::Overload | Self::OutOfMemory | Self::NoScript | Self::Other => false,
+            Self::Down
+            | Self::Overload
+            | Self::OutOfMemory
+            | Self::NoScript
+            | Self::Moved
+            | Self::Asked
+            | Self::TryAgain
+            | Self::ClusterDown
+            | Self::Other => false,
         }
     }
 
@@ -73,8 +92,17 @@ impl Class {
             | Self::Busy
             | Self::ReadOnly
             | Self::Refused
-            | Self::NoScript => false,
+            | Self::NoScript
+            | Self::Moved
+            | Self::Asked
+            | Self::TryAgain
+            | Self::ClusterDown => false,
         }
+    }
+
+    /// Whether a cluster says with it that a slot is served otherwise than was thought.
+    pub(crate) const fn is_about_slots(self) -> bool {
+        matches!(self, Self::Moved | Self::Asked | Self::TryAgain | Self::ClusterDown)
     }
 
     /// Whether the connection is of no use any more, even if the server is.
@@ -93,6 +121,8 @@ impl Class {
             Self::ReadOnly => &counters.read_only,
             Self::Refused => &counters.refused,
             Self::NoScript => &counters.no_script,
+            Self::Moved | Self::Asked => &counters.redirects,
+            Self::TryAgain | Self::ClusterDown => &counters.slot_failures,
             Self::Strange => &counters.strange_replies,
             Self::Other => &counters.other_failures,
             // Counted when it was given up.
@@ -103,7 +133,7 @@ impl Class {
 
 impl Failure {
     pub(crate) fn new(class: Class, why: impl Into<String>) -> Self {
-        Self { class, why: why.into() }
+        Self { class, why: why.into(), instead: None }
     }
 }
 
@@ -114,6 +144,10 @@ impl From<RedisError> for Failure {
                 Class::Loading
             }
             ErrorKind::Server(ServerErrorKind::NoScript) => Class::NoScript,
+            ErrorKind::Server(ServerErrorKind::Moved) => Class::Moved,
+            ErrorKind::Server(ServerErrorKind::Ask) => Class::Asked,
+            ErrorKind::Server(ServerErrorKind::TryAgain) => Class::TryAgain,
+            ErrorKind::Server(ServerErrorKind::ClusterDown) => Class::ClusterDown,
             ErrorKind::Server(ServerErrorKind::ReadOnly) => Class::ReadOnly,
             ErrorKind::Server(ServerErrorKind::NoPerm) | ErrorKind::AuthenticationFailed => {
                 Class::Refused
@@ -140,7 +174,8 @@ impl From<RedisError> for Failure {
             }
             _ => error.to_string(),
         };
-        Self { class, why }
+        let instead = error.redirect_node().and_then(|(told, _)| Address::read(told, None));
+        Self { class, why, instead }
     }
 }
 

@@ -1,13 +1,16 @@
 //! Says that this node is alive, and learns the time and how many others are.
 
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
 use tokio::time::timeout;
 use tollgate_core::Time;
 
+use crate::cluster::Chart;
 use crate::failure::{Class, Failure};
+use crate::twin::Naming;
 
 const SCRIPT: &str = include_str!("../lua/heartbeat.lua");
 /// How long a node is believed alive after a beat.
@@ -18,8 +21,18 @@ pub(crate) const PATIENCE: Duration = Duration::from_millis(500);
 /// Says that this node is alive.
 #[derive(Debug)]
 pub(crate) struct Heartbeat {
-    key: String,
+    key: Vec<u8>,
     node: String,
+    slots: Option<Slots>,
+}
+
+/// Of a cluster's server: which of its slots the nodes meet in.
+#[derive(Debug)]
+struct Slots {
+    chart: Arc<Chart>,
+    naming: Naming,
+    link: u32,
+    page: Option<u32>,
 }
 
 /// What the server says to it.
@@ -34,22 +47,80 @@ pub(crate) struct Beat {
 }
 
 impl Heartbeat {
-    pub(crate) fn new(prefix: &str) -> Self {
+    /// On a server that has all keys.
+    pub(crate) fn new(naming: &Naming) -> Self {
         let node = format!("{:016x}", RandomState::new().hash_one("node"));
-        Self { key: format!("{prefix}1:nodes"), node }
+        Self { key: naming.nodes(None), node, slots: None }
     }
 
+    /// On a server that has the keys of the slots which this link serves.
+    pub(crate) fn in_slots_of(naming: &Naming, chart: Arc<Chart>, link: u32) -> Self {
+        let slots = Slots { chart, naming: naming.clone(), link, page: None };
+        Self { slots: Some(slots), ..Self::new(naming) }
+    }
+
+    /// Tells the server, and hears what it says. Nothing, if it is alive and has no key to tell it
+    /// under.
     pub(crate) async fn beat(
-        &self,
+        &mut self,
         connection: &mut MultiplexedConnection,
-    ) -> Result<Beat, Failure> {
+    ) -> Result<Option<Beat>, Failure> {
+        let moved = match &mut self.slots {
+            None => false,
+            Some(slots) => match slots.choose() {
+                Choice::Same => false,
+                Choice::Another(page) => {
+                    self.key = slots.naming.nodes(Some(page));
+                    true
+                }
+                Choice::Nothing => {
+                    alive(redis::cmd("TIME").query_async::<(u64, u64)>(connection)).await?;
+                    return Ok(None);
+                }
+            },
+        };
         let mut command = redis::cmd("EVAL");
         command.arg(SCRIPT).arg(1).arg(&self.key).arg(&self.node).arg(ALIVE.as_millis());
-        let beat = timeout(PATIENCE, command.query_async::<(u64, u32, u8)>(connection)).await;
-        let (now, nodes, known) = beat.map_err(|_| {
-            let millis = PATIENCE.as_millis();
-            Failure::new(Class::Timeout, format!("no sign of life within {millis} ms"))
-        })??;
-        Ok(Beat { now: Time::from_micros(now), nodes: nodes.max(1), known: known == 1 })
+        match alive(command.query_async::<(u64, u32, u8)>(connection)).await {
+            Ok((now, nodes, known)) => Ok(Some(Beat {
+                now: Time::from_micros(now),
+                nodes: nodes.max(1),
+                known: known == 1 || moved,
+            })),
+            Err(failure) if failure.class.is_about_slots() => {
+                // It lives, and the slot does not live with it any more.
+                if let Some(slots) = &mut self.slots {
+                    slots.page = None;
+                }
+                Ok(None)
+            }
+            Err(failure) => Err(failure),
+        }
     }
+}
+
+/// Which page to meet in.
+enum Choice {
+    Same,
+    Another(u32),
+    Nothing,
+}
+
+impl Slots {
+    fn choose(&mut self) -> Choice {
+        let own = |page: u32| self.chart.owner(self.naming.slot(page)) == Some(self.link);
+        if self.page.is_some_and(own) {
+            return Choice::Same;
+        }
+        self.page = (0..self.naming.pages()).find(|page| own(*page));
+        self.page.map_or(Choice::Nothing, Choice::Another)
+    }
+}
+
+async fn alive<T>(answer: impl Future<Output = redis::RedisResult<T>>) -> Result<T, Failure> {
+    let answer = timeout(PATIENCE, answer).await.map_err(|_| {
+        let millis = PATIENCE.as_millis();
+        Failure::new(Class::Timeout, format!("no sign of life within {millis} ms"))
+    })?;
+    Ok(answer?)
 }

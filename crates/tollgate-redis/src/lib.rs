@@ -9,14 +9,20 @@
 //! |---|---|
 //! | `store` | the way of a set: refuse it, ask the server, or do without |
 //! | `twin` | what is put to the server's scripts, and what comes back |
-//! | `courier` | carries sets, together and in time |
-//! | `keeper` | reaches the server, and notices when it is gone |
+//! | `servers` | which servers there are: one, one that `sentinel`s name, or a `cluster` |
+//! | `link` | one of them, as the store uses it |
+//! | `courier` | carries sets there, together and in time |
+//! | `keeper` | reaches it, and notices when it is gone |
 //! | `seen` | what was last seen of counters: the deny cache |
 //! | `owed` | what this node admitted by itself, to be told |
 
 #![forbid(unsafe_code)]
 
+mod address;
 mod clock;
+mod cluster;
+mod common;
+mod condition;
 mod connection;
 mod counts;
 mod courier;
@@ -24,14 +30,18 @@ mod event;
 mod failure;
 mod heartbeat;
 mod keeper;
+mod link;
 mod options;
 mod owed;
 mod seen;
+mod sentinel;
+mod servers;
 mod store;
 mod twin;
+mod whereabouts;
 
 pub use clock::StoreClock;
 pub use counts::Counts;
-pub use event::{Event, Health, ServerInfo};
+pub use event::{Event, Health, Part, ServerInfo};
 pub use options::{Options, OptionsError};
 pub use store::Redis;

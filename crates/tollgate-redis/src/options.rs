@@ -1,15 +1,18 @@
 //! Where the server is, and how it is to be used.
 
+mod deployment;
 mod error;
 
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo};
+use redis::{ConnectionAddr, ConnectionInfo, RedisConnectionInfo};
 use tollgate::{ManualClock, MemoryOptions};
 
+pub(crate) use self::deployment::Deployment;
 pub use self::error::OptionsError;
+use crate::address::Address;
 use crate::event::Event;
 
 /// Told of what becomes of the store.
@@ -31,7 +34,11 @@ pub(crate) type OnEvent = Arc<dyn Fn(&Event) + Send + Sync>;
 /// ```
 #[derive(Clone)]
 pub struct Options {
+    pub(crate) deployment: Deployment,
+    /// How any server is spoken to.
     pub(crate) connection: ConnectionInfo,
+    /// Who we are to sentinels, which have users of their own.
+    pub(crate) sentinel: RedisConnectionInfo,
     pub(crate) ca_pem: Option<Vec<u8>>,
     pub(crate) prefix: String,
     pub(crate) page_bits: u32,
@@ -54,18 +61,21 @@ impl Options {
     /// How many pages the callers of a limit are spread over, unless something else is said.
     pub const PAGES: u32 = 1 << 16;
 
-    /// The server at this address: `redis://[user[:password]@]host[:port][/database]`, or
-    /// `rediss://` for TLS.
+    /// The server or servers that a URL names:
+    ///
+    /// | | |
+    /// |---|---|
+    /// | one server | `redis://[user[:password]@]host[:port][/database]` |
+    /// | the primary that sentinels name | `redis+sentinel://[user[:password]@]host[:port],…/name[/database]` |
+    /// | a cluster, by some of its servers | `redis+cluster://[user[:password]@]host[:port],…` |
+    ///
+    /// With `rediss` instead of `redis` everything is encrypted, the way to sentinels too.
     pub fn new(url: &str) -> Result<Self, OptionsError> {
-        let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
-        if !matches!(scheme, "redis" | "rediss") {
-            return Err(OptionsError::Scheme { found: scheme.to_owned() });
-        }
-        let connection = url.into_connection_info().map_err(|error| OptionsError::Url {
-            why: error.detail().unwrap_or("it cannot be read").to_owned(),
-        })?;
+        let (deployment, connection) = deployment::read(url)?;
         Ok(Self {
+            deployment,
             connection,
+            sentinel: RedisConnectionInfo::default(),
             ca_pem: None,
             prefix: Self::PREFIX.to_owned(),
             page_bits: Self::PAGES.ilog2(),
@@ -93,6 +103,17 @@ impl Options {
     pub fn password(mut self, password: String) -> Self {
         let settings = self.connection.redis_settings().clone().set_password(password);
         self.connection = self.connection.set_redis_settings(settings);
+        self
+    }
+
+    /// Who we are to the sentinels, and what proves it. They have users of their own, or none.
+    #[must_use]
+    #[allow(clippy::needless_pass_by_value, reason = "a secret is handed over, not lent")]
+    pub fn sentinel_access(mut self, name: Option<&str>, password: String) -> Self {
+        self.sentinel = self.sentinel.set_password(password);
+        if let Some(name) = name {
+            self.sentinel = self.sentinel.set_username(name);
+        }
         self
     }
 
@@ -172,15 +193,22 @@ impl Options {
 
     /// Where the server is, for people: without user or password.
     pub fn address(&self) -> String {
-        match self.connection.addr() {
-            ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. } => {
-                if host.contains(':') {
-                    format!("[{host}]:{port}")
-                } else {
-                    format!("{host}:{port}")
-                }
-            }
-            _ => String::from("an address of another kind"),
+        let all = |addresses: &[Address]| {
+            addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
+        };
+        match &self.deployment {
+            Deployment::Single(address) => address.to_string(),
+            Deployment::Sentinel { sentinels, name } => format!("{}/{name}", all(sentinels)),
+            Deployment::Cluster { seeds } => all(seeds),
+        }
+    }
+
+    /// How the servers are deployed: `standalone`, `sentinel` or `cluster`.
+    pub fn deployment(&self) -> &'static str {
+        match &self.deployment {
+            Deployment::Single(_) => "standalone",
+            Deployment::Sentinel { .. } => "sentinel",
+            Deployment::Cluster { .. } => "cluster",
         }
     }
 

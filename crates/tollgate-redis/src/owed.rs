@@ -29,6 +29,8 @@ struct Debt {
     units: u64,
     /// Units of requests that the store may have counted itself: it was asked, and did not answer.
     doubtful: u64,
+    /// The link over which it was.
+    link: u32,
     /// Units that may have arrived.
     riding: Option<Riding>,
     /// When they have all come back.
@@ -52,27 +54,40 @@ impl Owed {
     }
 
     /// The node has admitted units by itself, which come back by `until`; where the store was asked
-    /// and did not answer, it is doubtful whether it does not know.
-    pub(crate) fn add(&self, counter: Counter, units: u64, until: Time, doubtful: bool) {
+    /// over a link and did not answer, it is doubtful whether it does not know.
+    pub(crate) fn add(&self, counter: Counter, units: u64, until: Time, doubtful: Option<u32>) {
         let mut debts = self.debts();
         if debts.len() >= MOST && !debts.contains_key(&counter) {
             return;
         }
-        let none = Debt { units: 0, doubtful: 0, riding: None, until };
+        let none = Debt { units: 0, doubtful: 0, link: 0, riding: None, until };
         let debt = debts.entry(counter).or_insert(none);
-        let place = if doubtful { &mut debt.doubtful } else { &mut debt.units };
-        *place = place.saturating_add(units);
+        match doubtful {
+            None => debt.units = debt.units.saturating_add(units),
+            Some(link) => {
+                if debt.link != link {
+                    // Nobody will clear up what was asked elsewhere.
+                    let elsewhere = std::mem::take(&mut debt.doubtful);
+                    debt.units = debt.units.saturating_add(elsewhere);
+                }
+                debt.link = link;
+                debt.doubtful = debt.doubtful.saturating_add(units);
+            }
+        }
         debt.until = debt.until.max(until);
         self.count.store(debts.len(), Ordering::Release);
     }
 
-    /// The store has answered what it was asked before, or never will.
-    pub(crate) fn clear_doubts(&self, known: bool) {
+    /// The store has answered what it was asked over a link before, or never will.
+    pub(crate) fn clear_doubts(&self, link: u32, known: bool) {
         if self.is_empty() {
             return;
         }
         let mut debts = self.debts();
         debts.retain(|_, debt| {
+            if debt.link != link {
+                return true;
+            }
             let doubtful = std::mem::take(&mut debt.doubtful);
             debt.units = debt.units.saturating_add(if known { 0 } else { doubtful });
             debt.units > 0 || debt.riding.is_some()
@@ -149,10 +164,10 @@ mod tests {
     fn what_may_have_arrived_rides_again_under_its_id_and_the_rest_after_it() {
         let owed = Owed::default();
         assert!(owed.is_empty());
-        owed.add(COUNTER, 3, at(100), false);
+        owed.add(COUNTER, 3, at(100), None);
         let first = owed.ride(COUNTER, 10, at(1)).unwrap();
         assert_eq!(first.units, 3);
-        owed.add(COUNTER, 2, at(200), false);
+        owed.add(COUNTER, 2, at(200), None);
         assert_eq!(owed.ride(COUNTER, 10, at(3)), Some(first), "nobody said that it arrived");
         owed.arrived(COUNTER, fresh_id());
         assert_eq!(owed.ride(COUNTER, 10, at(3)), Some(first), "another one did");
@@ -167,20 +182,20 @@ mod tests {
     #[test]
     fn what_has_come_back_is_not_owed() {
         let owed = Owed::default();
-        owed.add(COUNTER, 3, at(100), false);
+        owed.add(COUNTER, 3, at(100), None);
         assert_eq!(owed.ride(COUNTER, 10, at(100)), None, "its time is over");
         assert!(owed.is_empty());
-        owed.add(COUNTER, 3, at(100), false);
+        owed.add(COUNTER, 3, at(100), None);
         assert_eq!(owed.ride(COUNTER, 1, at(50)).unwrap().units, 1, "of most it is");
     }
 
     #[test]
     fn what_was_riding_and_has_come_back_is_not_owed() {
         let owed = Owed::default();
-        owed.add(COUNTER, 90, at(100), false);
+        owed.add(COUNTER, 90, at(100), None);
         assert!(owed.ride(COUNTER, 100, at(1)).is_some());
         assert_eq!(owed.ride(COUNTER, 0, at(101)), None, "its window is over");
-        owed.add(COUNTER, 90, at(100), false);
+        owed.add(COUNTER, 90, at(100), None);
         owed.forget_recovered(at(99));
         assert!(!owed.is_empty());
         owed.forget_recovered(at(100));
@@ -190,17 +205,19 @@ mod tests {
     #[test]
     fn what_the_store_counted_itself_is_not_charged_again() {
         let owed = Owed::default();
-        owed.add(COUNTER, 3, at(100), true);
-        owed.add(COUNTER, 2, at(100), false);
+        owed.add(COUNTER, 3, at(100), Some(4));
+        owed.add(COUNTER, 2, at(100), None);
         assert_eq!(owed.ride(COUNTER, 10, at(1)).unwrap().units, 2, "the rest is in doubt");
-        owed.clear_doubts(true);
+        owed.clear_doubts(4, true);
         let riding = owed.ride(COUNTER, 10, at(1)).unwrap();
         owed.arrived(COUNTER, riding.receipt.id());
         assert!(owed.is_empty(), "it knew the rest");
-        owed.add(COUNTER, 3, at(100), true);
+        owed.add(COUNTER, 3, at(100), Some(4));
         assert_eq!(owed.ride(COUNTER, 10, at(1)), None);
         assert!(owed.owes(COUNTER));
-        owed.clear_doubts(false);
+        owed.clear_doubts(5, false);
+        assert_eq!(owed.ride(COUNTER, 10, at(1)), None, "another server is gone");
+        owed.clear_doubts(4, false);
         assert_eq!(owed.ride(COUNTER, 10, at(1)).unwrap().units, 3, "it never will");
     }
 }

@@ -23,9 +23,24 @@ const DEAF: u64 = 0;
 pub(crate) struct Seen {
     places: Box<[Mutex<Place>]>,
     hasher: RandomState,
-    /// Counts how often we began to hear what is given back; [`DEAF`] while we do not.
-    hearing: AtomicU64,
+    /// Counts how often we began to hear a server.
     begun: AtomicU64,
+}
+
+/// Whether we are told what is given back on one server: which time of hearing it is, of all
+/// servers; [`DEAF`] while we do not.
+#[derive(Debug, Default)]
+pub(crate) struct Hearing(AtomicU64);
+
+impl Hearing {
+    /// We are not told any more.
+    pub(crate) fn stop(&self) {
+        self.0.store(DEAF, Ordering::SeqCst);
+    }
+
+    fn now(&self) -> u64 {
+        self.0.load(Ordering::SeqCst)
+    }
 }
 
 #[derive(Debug, Default)]
@@ -71,24 +86,18 @@ impl Sight {
 impl Seen {
     pub(crate) fn new() -> Self {
         let places = (0..PLACES).map(|_| Mutex::default()).collect();
-        let (hearing, begun) = (AtomicU64::new(DEAF), AtomicU64::new(DEAF));
-        Self { places, hasher: RandomState::new(), hearing, begun }
+        Self { places, hasher: RandomState::new(), begun: AtomicU64::new(DEAF) }
     }
 
     /// From now on we are told what is given back. What was seen before may have been, unheard.
-    pub(crate) fn begin_hearing(&self) {
+    pub(crate) fn begin(&self, hearing: &Hearing) {
         let begun = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
-        self.hearing.store(begun, Ordering::SeqCst);
+        hearing.0.store(begun, Ordering::SeqCst);
     }
 
-    /// We are not told any more.
-    pub(crate) fn stop_hearing(&self) {
-        self.hearing.store(DEAF, Ordering::SeqCst);
-    }
-
-    /// What the counter may be refused by, without asking.
-    pub(crate) fn trusted(&self, counter: Counter) -> Option<Sight> {
-        let hearing = self.hearing.load(Ordering::SeqCst);
+    /// What a counter of the server that we hear so may be refused by, without asking.
+    pub(crate) fn trusted(&self, counter: Counter, hearing: &Hearing) -> Option<Sight> {
+        let hearing = hearing.now();
         let place = self.place(counter);
         let sight = place.sight.as_ref()?;
         (sight.counter == counter && sight.hearing == hearing && hearing != DEAF)
@@ -102,9 +111,9 @@ impl Seen {
         Some(sight.state)
     }
 
-    /// The store answered with this state.
-    pub(crate) fn put(&self, counter: Counter, state: &State, when: When) {
-        let hearing = self.hearing.load(Ordering::SeqCst);
+    /// A server answered with this state.
+    pub(crate) fn put(&self, counter: Counter, state: &State, when: When, hearing: &Hearing) {
+        let hearing = hearing.now();
         let mut place = self.place(counter);
         let newer = |sight: &Sight| sight.counter == counter && sight.now > when.now;
         if when.sent < place.forgotten || place.sight.as_ref().is_some_and(newer) {
@@ -147,56 +156,72 @@ mod tests {
         When { now: at(now), sent: at(sent), received: at(sent + 10) }
     }
 
-    fn trusted(seen: &Seen) -> Option<State> {
-        seen.trusted(COUNTER).map(|sight| sight.state)
+    fn trusted(seen: &Seen, hearing: &Hearing) -> Option<State> {
+        seen.trusted(COUNTER, hearing).map(|sight| sight.state)
     }
 
     #[test]
     fn what_was_seen_counts_as_long_as_we_hear_what_is_given_back() {
-        let seen = Seen::new();
-        seen.put(COUNTER, &state(500), when(100, 1_000));
-        assert_eq!(trusted(&seen), None, "nobody would tell us");
-        seen.begin_hearing();
-        assert_eq!(trusted(&seen), None, "something may have been given back before");
-        seen.put(COUNTER, &state(500), when(100, 1_000));
-        assert_eq!(trusted(&seen), Some(state(500)));
-        seen.stop_hearing();
-        assert_eq!(trusted(&seen), None);
+        let (seen, hearing) = (Seen::new(), Hearing::default());
+        seen.put(COUNTER, &state(500), when(100, 1_000), &hearing);
+        assert_eq!(trusted(&seen, &hearing), None, "nobody would tell us");
+        seen.begin(&hearing);
+        assert_eq!(trusted(&seen, &hearing), None, "something may have been given back before");
+        seen.put(COUNTER, &state(500), when(100, 1_000), &hearing);
+        assert_eq!(trusted(&seen, &hearing), Some(state(500)));
+        hearing.stop();
+        assert_eq!(trusted(&seen, &hearing), None);
         assert_eq!(seen.take(COUNTER), Some(state(500)), "it is still what to begin with");
         assert_eq!(seen.take(COUNTER), None, "once");
     }
 
     #[test]
     fn an_answer_that_was_asked_for_before_something_was_given_back_comes_too_late() {
-        let seen = Seen::new();
-        seen.begin_hearing();
+        let (seen, hearing) = (Seen::new(), Hearing::default());
+        seen.begin(&hearing);
         seen.forget(COUNTER, at(1_005));
-        seen.put(COUNTER, &state(500), when(100, 1_000));
-        assert_eq!(trusted(&seen), None, "it was sent before");
-        seen.put(COUNTER, &state(400), when(110, 1_005));
-        assert_eq!(trusted(&seen), Some(state(400)));
+        seen.put(COUNTER, &state(500), when(100, 1_000), &hearing);
+        assert_eq!(trusted(&seen, &hearing), None, "it was sent before");
+        seen.put(COUNTER, &state(400), when(110, 1_005), &hearing);
+        assert_eq!(trusted(&seen, &hearing), Some(state(400)));
         seen.forget(COUNTER, at(1_020));
-        assert_eq!(trusted(&seen), None);
+        assert_eq!(trusted(&seen, &hearing), None);
     }
 
     #[test]
     fn an_older_answer_does_not_replace_a_newer_one() {
-        let seen = Seen::new();
-        seen.begin_hearing();
-        seen.put(COUNTER, &state(600), when(200, 1_000));
-        seen.put(COUNTER, &state(500), when(199, 1_000));
-        assert_eq!(trusted(&seen), Some(state(600)));
-        seen.put(COUNTER, &state(700), when(200, 1_000));
-        assert_eq!(trusted(&seen), Some(state(700)), "of one moment the last");
+        let (seen, hearing) = (Seen::new(), Hearing::default());
+        seen.begin(&hearing);
+        seen.put(COUNTER, &state(600), when(200, 1_000), &hearing);
+        seen.put(COUNTER, &state(500), when(199, 1_000), &hearing);
+        assert_eq!(trusted(&seen, &hearing), Some(state(600)));
+        seen.put(COUNTER, &state(700), when(200, 1_000), &hearing);
+        assert_eq!(trusted(&seen, &hearing), Some(state(700)), "of one moment the last");
     }
 
     #[test]
     fn the_time_in_the_store_is_known_to_lie_between_two() {
-        let seen = Seen::new();
-        seen.begin_hearing();
-        seen.put(COUNTER, &state(500), when(100, 1_000));
-        let sight = seen.trusted(COUNTER).unwrap();
+        let (seen, hearing) = (Seen::new(), Hearing::default());
+        seen.begin(&hearing);
+        seen.put(COUNTER, &state(500), when(100, 1_000), &hearing);
+        let sight = seen.trusted(COUNTER, &hearing).unwrap();
         assert_eq!(sight.at_latest(at(1_050)), at(150), "if it was decided when it was sent");
         assert_eq!(sight.at_earliest(at(1_050)), at(140), "if it was decided when it came back");
+    }
+
+    #[test]
+    fn what_was_seen_on_one_server_does_not_count_on_another() {
+        let (seen, hearing, other) = (Seen::new(), Hearing::default(), Hearing::default());
+        seen.begin(&hearing);
+        seen.begin(&other);
+        seen.put(COUNTER, &state(500), when(100, 1_000), &hearing);
+        assert_eq!(trusted(&seen, &hearing), Some(state(500)));
+        assert_eq!(
+            trusted(&seen, &other),
+            None,
+            "it may have been given back before it moved there"
+        );
+        other.stop();
+        assert_eq!(trusted(&seen, &hearing), Some(state(500)), "this one is still heard");
     }
 }

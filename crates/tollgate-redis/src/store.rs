@@ -2,33 +2,35 @@
 
 mod denying;
 mod outage;
+mod part;
+mod parting;
 mod riding;
 mod splitting;
+mod telling;
 mod together;
 
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicUsize};
 use std::time::Duration;
 
-use smallvec::{SmallVec, smallvec};
+use smallvec::SmallVec;
 use tokio::runtime::Handle;
-use tokio::task::JoinHandle;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tollgate::{Applied, CheckError, Clock, Memory, Store};
-use tollgate_core::{Ask, Check, Decision, Id, Ruling, Scope, Set, State, Time};
+use tollgate_core::{Ask, Check, Decision, Ruling, Scope, Set, Span, State};
 
 use self::splitting::Split;
 use crate::clock::StoreClock;
-use crate::connection::Connector;
+use crate::common::Common;
 use crate::counts::{Counters, Counts};
-use crate::courier::{Courier, Reply};
+use crate::courier::Reply;
 use crate::event::Health;
 use crate::failure::{Class, Failure};
-use crate::heartbeat::Heartbeat;
-use crate::keeper::{Condition, Keeper};
 use crate::options::{Options, OptionsError};
 use crate::owed::Owed;
 use crate::seen::{Seen, When};
+use crate::servers::Servers;
 use crate::twin::{self, Answer, Cells, Counter, Naming, Packed};
 
 /// State in Redis or Valkey, shared by all who use the same server and prefix.
@@ -51,84 +53,67 @@ use crate::twin::{self, Answer, Cells, Counter, Naming, Packed};
 /// ```
 #[derive(Debug)]
 pub struct Redis {
-    courier: Arc<Courier>,
-    naming: Arc<Naming>,
-    seen: Arc<Seen>,
-    owed: Arc<Owed>,
+    common: Arc<Common>,
+    servers: Arc<Servers>,
     /// Counters of this node alone, and all others while the server is not there.
     memory: Memory<StoreClock>,
-    clock: StoreClock,
-    counters: Arc<Counters>,
-    condition: Arc<Condition>,
     denies: bool,
-    keeper: JoinHandle<()>,
 }
 
 impl Redis {
-    /// Starts to use a server, within the tokio runtime that this is called from.
+    /// Starts to use a server, or those of a cluster, within the tokio runtime that this is called
+    /// from.
     ///
-    /// It is reached in the background: until then, and whenever it is not there, checks are
+    /// They are reached in the background: until then, and whenever one is not there, checks are
     /// answered without it.
+    #[allow(clippy::needless_pass_by_value, reason = "secrets are handed over, not lent")]
     pub fn start(options: Options) -> Result<Self, OptionsError> {
         let handle = Handle::try_current().map_err(|_| OptionsError::NoRuntime)?;
         let clock = StoreClock::new(options.driven.clone());
-        let counters = Arc::new(Counters::default());
-        let naming = Arc::new(Naming::new(&options.prefix, options.secret, options.page_bits));
-        let connector = Connector::new(&options, naming.channel())?;
         let memory = options.memory.clone().build_with(clock.clone());
         let memory = memory.map_err(|error| OptionsError::Memory { why: error.to_string() })?;
-        let courier = Arc::new(Courier::new(
-            handle.clone(),
-            options.deadline,
-            clock.clone(),
-            Arc::clone(&counters),
-        ));
-        let (seen, owed) = (Arc::new(Seen::new()), Arc::new(Owed::default()));
-        let condition = Arc::new(Condition::new(options.nodes));
-        let keeper = Keeper {
-            connector,
-            heartbeat: Heartbeat::new(&options.prefix),
-            courier: Arc::clone(&courier),
-            seen: Arc::clone(&seen),
-            owed: Arc::clone(&owed),
-            naming: Arc::clone(&naming),
-            clock: clock.clone(),
-            counters: Arc::clone(&counters),
-            on_event: options.on_event,
-            condition: Arc::clone(&condition),
-        };
-        Ok(Self {
-            courier,
-            naming,
-            seen,
-            owed,
-            memory,
+        let common = Arc::new(Common {
+            handle,
+            deadline: options.deadline,
             clock,
-            counters,
-            condition,
-            denies: options.deny_cache,
-            keeper: handle.spawn(keeper.keep()),
-        })
+            counters: Arc::new(Counters::default()),
+            naming: Naming::new(&options.prefix, options.secret, options.page_bits),
+            seen: Seen::new(),
+            owed: Owed::default(),
+            nodes: options.nodes,
+            on_event: options.on_event.clone(),
+            links: AtomicU32::new(0),
+            telling: AtomicUsize::new(0),
+        });
+        let servers = Arc::new(Servers::start(&common, &options)?);
+        Ok(Self { common, servers, memory, denies: options.deny_cache })
     }
 
-    /// Waits until the server has been reached, for so long at most; whether it has.
+    /// Waits until the server has been reached, or all of a cluster, for so long at most; whether it
+    /// has.
     pub async fn reached(&self, patience: Duration) -> bool {
-        timeout(patience, self.condition.reached()).await.is_ok()
+        timeout(patience, self.servers.reached()).await.is_ok()
     }
 
     /// How the store is doing.
     pub fn health(&self) -> Health {
-        self.condition.health(&self.clock)
+        self.servers.health(&self.common)
     }
 
     /// How often what has happened.
     pub fn counts(&self) -> Counts {
-        self.counters.read()
+        self.common.counters.read()
     }
 
     /// The counters of this node alone, and of all while the server was not there.
     pub fn memory(&self) -> &Memory<StoreClock> {
         &self.memory
+    }
+
+    /// When somebody who asks now is released: at the deadline, or when they wait no longer.
+    fn until(&self, within: Option<Span>) -> Instant {
+        let deadline = self.common.deadline;
+        Instant::now() + within.map_or(deadline, |within| deadline.min(within.into()))
     }
 
     async fn decide(
@@ -139,7 +124,7 @@ impl Redis {
         match Split::of(set) {
             Split::Cluster => self.decide_shared(set, decisions).await,
             Split::Node => self.memory.apply(set, decisions).await,
-            Split::Both(parts) => self.decide_both(set, &parts, decisions).await,
+            Split::Both(parts) => self.decide_both(set, parts, decisions).await,
         }
     }
 
@@ -163,10 +148,10 @@ impl Redis {
     fn is_held_here(&self, set: &Set<'_>) -> bool {
         let [check] = set.checks() else { return false };
         let about = matches!(check.asks(), Ask::Settle { .. } | Ask::Renew(_));
-        about && check.limit().holds() && self.counters.by_share.get() > 0
+        about && check.limit().holds() && self.common.counters.by_share.get() > 0
     }
 
-    /// Asks the server, unless the answer is known.
+    /// Asks the server, unless the answer is known; or servers, if none has all of it.
     async fn ask(
         &self,
         set: &Set<'_>,
@@ -174,53 +159,69 @@ impl Redis {
     ) -> Result<Applied, Failure> {
         if twin::is_contradictory(set) {
             decisions.fill(None);
-            return Ok(Applied::by_store(Ruling::Contradictory, self.clock.now()));
+            return Ok(Applied::by_store(Ruling::Contradictory, self.common.clock.now()));
         }
-        let packed = Packed::new(set, &self.naming);
+        let packed = Packed::new(set, &self.common.naming);
         if let Some(applied) = self.deny(set, &packed, decisions) {
             return Ok(applied);
         }
-        let riders = self.riders(set, &packed);
-        let counters = counters_of(&packed);
-        let mut letter: SmallVec<[Packed; 1]> = SmallVec::new();
-        letter.extend(riders.packed(&self.naming));
-        letter.push(packed);
-        let mut reply = self.courier.ask(letter, self.courier.until()).await?;
-        riders.arrived(&self.owed);
-        let Reply { sent, received, .. } = reply;
-        match reply.answers.last_mut() {
-            Some(answer) => self.explain(set, answer, decisions, &counters, (sent, received)),
-            None => Err(self.unanswered()),
+        let until = self.until(set.within());
+        match self.servers.slot_of_all(&self.common, &packed) {
+            Some(slot) => {
+                let counters = counters_of(&packed);
+                let mut seen = self.see(set, packed, slot, until).await?;
+                self.explain(set, &mut seen, decisions, &counters)
+            }
+            None => self.ask_slots(set, &packed, decisions, until).await,
         }
+    }
+
+    /// Puts a set to the server that has its slot, with what is owed to its counters in front of it.
+    async fn see(
+        &self,
+        set: &Set<'_>,
+        packed: Packed,
+        slot: u16,
+        until: Instant,
+    ) -> Result<Seeing, Failure> {
+        let riders = self.riders(set, &packed);
+        let mut letter: SmallVec<[Packed; 1]> = SmallVec::new();
+        letter.extend(riders.packed(&self.common.naming));
+        letter.push(packed);
+        let Reply { mut answers, sent, received } = self.servers.ask(letter, slot, until).await?;
+        riders.arrived(&self.common.owed);
+        let answer = answers.pop().ok_or_else(|| self.unanswered())?;
+        let when = When { now: answer.now, sent, received };
+        Ok(Seeing { answer, when, slot })
     }
 
     /// Works out the decisions from what the server saw, and takes down how counters stand.
     fn explain(
         &self,
         set: &Set<'_>,
-        answer: &mut Answer,
+        seeing: &mut Seeing,
         decisions: &mut [Option<Decision>],
         counters: &[Counter],
-        (sent_at, received): (Time, Time),
     ) -> Result<Applied, Failure> {
+        let Seeing { answer, when, slot } = seeing;
         let applied = twin::explain(set, answer, decisions).map_err(|disagreement| {
-            self.counters.disagreements.one();
+            self.common.counters.disagreements.one();
             Failure::new(Class::Other, disagreement.to_string())
         })?;
-        let when = When { now: applied.now, sent: sent_at, received };
+        let (seen, link) = (&self.common.seen, self.servers.link(*slot));
         let Cells { places, .. } = Cells::of(set);
         for ((check, counter), place) in set.checks().iter().zip(counters).zip(places) {
             if gives_back(check) {
-                self.seen.forget(*counter, self.clock.machine());
+                seen.forget(*counter, self.common.clock.machine());
                 continue;
             }
-            match answer.states.get(place.index()) {
-                Some(state) if is_worth_keeping(state, applied) => {
-                    self.seen.put(*counter, state, when);
+            match (answer.states.get(place.index()), &link) {
+                (Some(state), Some(link)) if is_worth_keeping(state, applied) => {
+                    seen.put(*counter, state, *when, &link.hearing);
                 }
                 // It still refuses whom it refused, but it would name a wait that is too short.
                 _ => {
-                    self.seen.take(*counter);
+                    seen.take(*counter);
                 }
             }
         }
@@ -228,9 +229,16 @@ impl Redis {
     }
 
     fn unanswered(&self) -> Failure {
-        self.counters.disagreements.one();
+        self.common.counters.disagreements.one();
         Failure::new(Class::Other, "the answer was about something else")
     }
+}
+
+/// What a server saw of a set's counters, and when.
+struct Seeing {
+    answer: Answer,
+    when: When,
+    slot: u16,
 }
 
 /// The counters that the checks of a set meet.
@@ -253,12 +261,6 @@ fn is_worth_keeping(state: &State, applied: Applied) -> bool {
     }
 }
 
-impl Drop for Redis {
-    fn drop(&mut self) {
-        self.keeper.abort();
-    }
-}
-
 impl Store for Redis {
     type Clock = StoreClock;
 
@@ -266,7 +268,7 @@ impl Store for Redis {
     const TOGETHER: usize = 1_024;
 
     fn clock(&self) -> &StoreClock {
-        &self.clock
+        &self.common.clock
     }
 
     fn apply<'a>(
@@ -287,15 +289,13 @@ impl Store for Redis {
     }
 
     fn apply_detached(&self, check: Check<'_>) {
-        let set = Set::one(&check, Id::from_bits(0));
         if check.limit().holds() || check.scope() == Scope::Node {
             // Wherever it was taken: who does not know it does nothing.
             self.memory.apply_detached(check);
         }
         if check.scope() == Scope::Cluster {
-            let packed = Packed::new(&set, &self.naming);
-            self.seen.forget(packed.counter(0), self.clock.machine());
-            self.courier.tell(smallvec![packed]);
+            // Nobody waits for it.
+            drop(self.tell(&check, 0));
         }
     }
 }

@@ -25,3 +25,4 @@ pub(crate) use self::cells::{Cells, is_contradictory};
 pub(crate) use self::explain::explain;
 pub(crate) use self::naming::{Counter, Naming};
 pub(crate) use self::packed::Packed;
+pub(crate) use self::script::Script;

@@ -71,7 +71,7 @@ fn node(runtime: &Runtime, url: &str) -> Limiter<Redis> {
     // As long as can be: waiting shows in the figures, and a busy machine is no outage.
     let options = Options::new(url).unwrap().deadline(Duration::from_secs(1)).unwrap();
     let options = options.on_event(|event| {
-        if !matches!(event, Event::Reached(_)) {
+        if !matches!(event, Event::Reached { .. }) {
             println!("\n{event}");
         }
     });

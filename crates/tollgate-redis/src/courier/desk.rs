@@ -9,9 +9,10 @@ use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
 use tollgate_core::Time;
 
-use super::{Outcome, Reply, is_to_be_asked_again};
+use super::parcel::Parcel;
+use super::{Outcome, Reply, Returned, is_to_be_asked_again};
 use crate::failure::{Class, Failure};
-use crate::twin::{Answer, Packed};
+use crate::twin::{Answer, How, Packed, Script};
 
 /// Calls under way at a time. Two keep the server busy while answers travel; more would only make
 /// the calls smaller.
@@ -27,24 +28,41 @@ const WAITING: usize = 4_096;
 
 /// Sets on their way, and who waits for them.
 #[derive(Debug)]
-pub(super) struct Letter {
+pub(crate) struct Letter {
     sets: SmallVec<[Packed; 1]>,
     answers: SmallVec<[Option<Answer>; 1]>,
     /// When the first of them was asked for.
     sent: Option<Time>,
     sender: Option<oneshot::Sender<Outcome>>,
     /// Until then somebody waits for it.
-    until: Instant,
+    pub(super) until: Instant,
+    /// Only what is for the same place can go in one call.
+    pub(super) to: To,
+}
+
+/// Where a letter goes on its server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct To {
+    /// The slot of a cluster; all the same where there is none.
+    pub(super) slot: u16,
+    /// Whether the slot is still on its way to the server.
+    pub(super) asking: bool,
 }
 
 impl Letter {
-    pub(super) fn new(
-        sets: SmallVec<[Packed; 1]>,
-        sender: Option<oneshot::Sender<Outcome>>,
-        until: Instant,
-    ) -> Self {
+    pub(crate) fn new(sets: SmallVec<[Packed; 1]>, until: Instant) -> Self {
         let answers = sets.iter().map(|_| None).collect();
-        Self { sets, answers, sent: None, sender, until }
+        let to = To { slot: 0, asking: false };
+        Self { sets, answers, sent: None, sender: None, until, to }
+    }
+
+    /// The same letter, of sets in a slot of a cluster.
+    pub(crate) fn in_slot(self, slot: u16, asking: bool) -> Self {
+        Self { to: To { slot, asking }, ..self }
+    }
+
+    pub(super) fn answered_to(self, sender: oneshot::Sender<Outcome>) -> Self {
+        Self { sender: Some(sender), ..self }
     }
 
     /// Whether somebody waits for it, or nobody ever did.
@@ -90,7 +108,10 @@ impl Letter {
 
     pub(super) fn fail(self, failure: &Failure) {
         if let Some(sender) = self.sender {
-            let _ = sender.send(Err(failure.clone()));
+            // Of what may have been done in part nothing is asked again.
+            let untouched = self.answers.iter().all(Option::is_none);
+            let sets = if untouched { self.sets.into_vec() } else { Vec::new() };
+            let _ = sender.send(Err(Returned { failure: failure.clone(), sets }));
         }
     }
 }
@@ -114,6 +135,8 @@ pub(super) struct Desk {
     under_way: usize,
     generation: u64,
     tag: u64,
+    /// The scripts that the server has been told over this line.
+    told: Vec<&'static Script>,
 }
 
 /// What comes after a delivery.
@@ -133,7 +156,15 @@ pub(super) struct Batch {
 impl Desk {
     pub(super) fn new(why: Failure) -> Self {
         let waiting = VecDeque::new();
-        Self { line: Err(why), waiting, calls: 0, under_way: 0, generation: 0, tag: 0 }
+        Self {
+            line: Err(why),
+            waiting,
+            calls: 0,
+            under_way: 0,
+            generation: 0,
+            tag: 0,
+            told: vec![],
+        }
     }
 
     /// Takes a letter. The line to deliver it over, if nobody else will come for it.
@@ -219,6 +250,7 @@ impl Desk {
         self.generation += 1;
         self.calls = 0;
         self.under_way = 0;
+        self.told.clear();
         self.line =
             Ok(Line { connection, generation: self.generation, broken: Arc::new(Notify::new()) });
     }
@@ -250,8 +282,18 @@ impl Desk {
         self.line.as_ref().err()
     }
 
-    pub(super) fn next_tag(&mut self) -> u64 {
-        self.tag += 1;
-        self.tag
+    /// Gives each call a tag of its own. The first of each script tells it in full: it would have to be
+    /// told anyway, and what was asked later would be done before.
+    pub(super) fn tag_all(&mut self, parcels: &mut [Parcel]) {
+        for parcel in parcels {
+            self.tag += 1;
+            parcel.tag = self.tag;
+            let script = parcel.call.script();
+            if self.told.iter().any(|known| std::ptr::eq(*known, script)) {
+                parcel.how = How::Sha;
+            } else {
+                self.told.push(script);
+            }
+        }
     }
 }

@@ -50,7 +50,8 @@ impl fmt::Display for OptionsError {
         match self {
             Self::Scheme { found } => write!(
                 f,
-                "cannot use `{}` as a store; use redis://host:6379, or rediss:// for TLS",
+                "cannot use `{}` as a store; use redis://host:6379, redis+sentinel://host,host,host/name \
+                 or redis+cluster://host,host,host, or rediss instead of redis for TLS",
                 found.escape_debug()
             ),
             Self::Url { why } => write!(

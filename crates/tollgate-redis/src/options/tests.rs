@@ -7,6 +7,8 @@ fn an_address_is_told_without_secrets() {
         ("redis://me:hush@10.0.0.7:7000/3", "10.0.0.7:7000"),
         ("rediss://me:hush@limits.example.com:6380", "limits.example.com:6380"),
         ("redis://[::1]:7000", "[::1]:7000"),
+        ("redis+sentinel://me:hush@a,b:7000,[::1]/main", "a:26379,b:7000,[::1]:26379/main"),
+        ("rediss+cluster://me:hush@a,b:7000", "a:6379,b:7000"),
     ] {
         let options = Options::new(url).unwrap();
         assert_eq!(options.address(), address);
@@ -14,13 +16,27 @@ fn an_address_is_told_without_secrets() {
     }
     assert!(Options::new("rediss://a").unwrap().is_encrypted());
     assert!(!Options::new("redis://a").unwrap().is_encrypted());
+    assert!(Options::new("rediss+sentinel://a,b/main").unwrap().is_encrypted());
 }
 
 #[test]
 fn what_cannot_be_meant_is_refused() {
-    for url in
-        ["", "localhost:6379", "http://localhost", "redis+cluster://a,b", "redis://", "redis://:x"]
-    {
+    for url in [
+        "",
+        "localhost:6379",
+        "http://localhost",
+        "redis://",
+        "redis://:x",
+        "redis+://a",
+        "redis+ring://a,b",
+        "redis+sentinel://a,b",
+        "redis+sentinel:///main",
+        "redis+sentinel://a,,b/main",
+        "redis+sentinel://a:0/main",
+        "redis+cluster://",
+        "redis+cluster://a,b/1",
+        "redis+cluster://a?b=c",
+    ] {
         let error = Options::new(url).unwrap_err().to_string();
         assert!(error.starts_with("cannot ") && error.contains("redis://"), "{url}: {error}");
     }
@@ -36,4 +52,21 @@ fn what_cannot_be_meant_is_refused() {
     for micros in [0, 999, 1_000_001] {
         assert!(options().deadline(Duration::from_micros(micros)).is_err(), "{micros}");
     }
+}
+
+#[test]
+fn a_url_says_how_servers_are_deployed_and_spoken_to() {
+    let options = Options::new("redis+sentinel://me:a%2Fb@h1,h2:1/main/3").unwrap();
+    let expected = Deployment::Sentinel {
+        sentinels: vec![Address::new("h1", 26_379), Address::new("h2", 1)],
+        name: "main".to_owned(),
+    };
+    assert_eq!(options.deployment, expected);
+    let settings = options.connection.redis_settings();
+    assert_eq!((settings.username(), settings.password()), (Some("me"), Some("a/b")));
+    assert_eq!(settings.db(), 3);
+    assert_eq!(options.sentinel.password(), None, "sentinels have passwords of their own");
+    let options = options.sentinel_access(Some("watch"), "hush".to_owned());
+    assert_eq!(options.sentinel.username(), Some("watch"));
+    assert!(!format!("{options:?}").contains("hush"));
 }

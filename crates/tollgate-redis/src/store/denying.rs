@@ -6,7 +6,7 @@ use tollgate_core::{Ask, Check, Decision, Gate, Place, Ruling, Set, State, Time,
 
 use super::Redis;
 use crate::seen::Sight;
-use crate::twin::Packed;
+use crate::twin::{Counter, Packed};
 
 impl Redis {
     /// The refusal of a set of which one requirement certainly is not met.
@@ -22,7 +22,7 @@ impl Redis {
         if !self.denies || set.is_independent() || !set.checks().iter().all(takes) {
             return None;
         }
-        let machine = self.clock.machine();
+        let machine = self.common.clock.machine();
         let mut term = Requirement::default();
         for (index, check) in set.checks().iter().enumerate() {
             if !check.is_alternative() {
@@ -34,7 +34,7 @@ impl Redis {
             if check.gate() == Gate::Observe || term.is_open {
                 continue;
             }
-            let sight = self.seen.trusted(packed.counter(index));
+            let sight = self.sight(packed.counter(index));
             match sight.and_then(|sight| refusal(check, sight, machine)) {
                 Some((decision, now)) => {
                     term.refused.push((index, decision));
@@ -52,8 +52,14 @@ impl Redis {
                 *place = Some(decision);
             }
         }
-        self.counters.by_memory.one();
+        self.common.counters.by_memory.one();
         Some(Applied { ruling: Ruling::Refused, now: term.now, by: By::Memory })
+    }
+
+    /// What was seen of a counter on the server that has it.
+    fn sight(&self, counter: Counter) -> Option<Sight> {
+        let link = self.servers.link(self.servers.slot(&self.common, counter))?;
+        self.common.seen.trusted(counter, &link.hearing)
     }
 }
 

@@ -5,6 +5,7 @@ use tollgate::{Applied, By, CheckError, Clock, Store, fresh_id};
 use tollgate_core::{Ask, Check, Cost, Decision, Gate, Limit, Outage, Ruling, Scope, Set};
 
 use super::Redis;
+use super::part::{like, without_refund};
 use crate::failure::{Class, Failure};
 use crate::twin::Counter;
 
@@ -45,7 +46,7 @@ impl Redis {
         if set.checks().iter().any(is_about_the_past) {
             return self.undo_here(set, decisions, failure);
         }
-        let nodes = self.condition.nodes();
+        let nodes = self.servers.nodes();
         let ways: SmallVec<[Way; 4]> =
             set.checks().iter().map(|check| Way::of(check, nodes)).collect();
         for ((check, way), place) in set.checks().iter().zip(&ways).zip(&mut *decisions) {
@@ -56,13 +57,13 @@ impl Redis {
                 Way::Memory(_) => None,
             };
         }
-        let now = self.clock.now();
+        let now = self.common.clock.now();
         let denied = set.checks().iter().zip(&ways).any(|(check, way)| way.denies(check));
         if denied && !set.is_independent() {
             for decision in decisions.iter_mut().flatten() {
                 *decision = decision.withdrawn();
             }
-            self.counters.denied_by_policy.one();
+            self.common.counters.denied_by_policy.one();
             return Ok(Applied { ruling: Ruling::Refused, now, by: By::Policy });
         }
         Ok(match self.by_share(set, &ways, decisions, failure.class) {
@@ -71,11 +72,11 @@ impl Redis {
             }
             Some(applied) => applied,
             None if denied => {
-                self.counters.denied_by_policy.one();
+                self.common.counters.denied_by_policy.one();
                 Applied { ruling: Ruling::Refused, now, by: By::Policy }
             }
             None => {
-                self.counters.allowed_by_policy.one();
+                self.common.counters.allowed_by_policy.one();
                 Applied { ruling: Ruling::Admitted, now, by: By::Policy }
             }
         })
@@ -103,7 +104,7 @@ impl Redis {
             }
             // An alternative to what is not asked here has to admit by itself.
             checks.push(if term_is_asked { check } else { check.alone() });
-            asked.push((index, self.naming.counter(&check)));
+            asked.push((index, self.common.naming.counter(&check)));
             term_is_asked = true;
         }
         if checks.is_empty() {
@@ -114,11 +115,7 @@ impl Redis {
                 self.seed(check, shared.limit(), *counter);
             }
         }
-        let own = if set.is_independent() {
-            Set::independent(&checks, set.id())
-        } else {
-            Set::all(&checks, set.id())
-        };
+        let own = like(set, &checks);
         let mut answers: SmallVec<[Option<Decision>; 8]> = checks.iter().map(|_| None).collect();
         let applied = self.memory.apply_at_once(&own, &mut answers)?;
         let charged = applied.ruling == Ruling::Admitted || set.is_independent();
@@ -131,19 +128,19 @@ impl Redis {
             }
         }
         if matches!(applied.ruling, Ruling::Admitted | Ruling::Refused) {
-            self.counters.by_share.one();
+            self.common.counters.by_share.one();
         }
         Some(Applied { by: By::Share, ..applied })
     }
 
     /// Begins with what was last seen in the store, if this node has nothing of its own to go by.
     fn seed(&self, check: &Check<'_>, shared: &Limit, counter: Counter) {
-        if check.scope() == Scope::Node || check.limit().holds() || self.owed.owes(counter) {
+        if check.scope() == Scope::Node || check.limit().holds() || self.common.owed.owes(counter) {
             return;
         }
-        let Some(state) = self.seen.take(counter) else { return };
+        let Some(state) = self.common.seen.take(counter) else { return };
         // As much of its share is used as of the whole.
-        let share = u128::from(shared.share_used(&state, self.clock.now()));
+        let share = u128::from(shared.share_used(&state, self.common.clock.now()));
         let capacity = u128::from(check.limit().capacity());
         let units = (share * capacity).div_ceil(u128::from(u16::MAX));
         // Only as far as it is not used anyway, from the last time that it was needed.
@@ -167,7 +164,9 @@ impl Redis {
         let takes = decision.receipt().is_some() || matches!(check.asks(), Ask::Charge(_));
         if shared && takes && decision.granted() > 0 {
             let until = applied.now + decision.reset_after();
-            self.owed.add(counter, decision.granted(), until, doubtful);
+            let slot = self.servers.slot(&self.common, counter);
+            let link = self.servers.link(slot).map(|link| link.number);
+            self.common.owed.add(counter, decision.granted(), until, link.filter(|_| doubtful));
         }
     }
 
@@ -187,15 +186,6 @@ impl Redis {
         }
         decisions.fill(None);
         Err(CheckError::StoreUnreachable { why: failure.why.clone().into() })
-    }
-}
-
-/// The same check, only asking how things stand if it was to give units back. Unlike a look, which
-/// debt refuses, it admits as the refund would.
-pub(super) fn without_refund(check: Check<'_>) -> Check<'_> {
-    match check.asks() {
-        Ask::Refund(_) => check.ask(Ask::Charge(Cost::ZERO)),
-        _ => check,
     }
 }
 

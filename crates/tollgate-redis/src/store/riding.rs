@@ -19,17 +19,19 @@ impl Redis {
     /// What is owed to the counters of a set.
     pub(super) fn riders<'a>(&self, set: &Set<'a>, packed: &Packed) -> Riders<'a> {
         let mut riders = Riders { checks: SmallVec::new(), debts: SmallVec::new() };
-        if self.owed.is_empty() {
+        if self.common.owed.is_empty() {
             return riders;
         }
-        let now = self.clock.now();
+        let now = self.common.clock.now();
         for (index, check) in set.checks().iter().enumerate() {
             let counter = packed.counter(index);
-            if riders.debts.iter().any(|(known, _)| *known == counter) || !self.owed.owes(counter) {
+            if riders.debts.iter().any(|(known, _)| *known == counter)
+                || !self.common.owed.owes(counter)
+            {
                 continue;
             }
             let most = self.used_by_share(check);
-            let Some(riding) = self.owed.ride(counter, most, now) else { continue };
+            let Some(riding) = self.common.owed.ride(counter, most, now) else { continue };
             let Ok(actual) = Cost::new(riding.units) else { continue };
             let settle = Ask::Settle { receipt: riding.receipt, actual };
             // Others may have used up all there is meanwhile.
@@ -41,7 +43,7 @@ impl Redis {
 
     /// Units of this node's share that are used: what has come back there is owed to nobody.
     fn used_by_share(&self, check: &Check<'_>) -> u64 {
-        let share = check.limit().share_of(self.condition.nodes());
+        let share = check.limit().share_of(self.servers.nodes());
         self.used_here(&check.put_to(&share))
     }
 

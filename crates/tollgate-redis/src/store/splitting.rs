@@ -2,15 +2,14 @@
 //!
 //! The node's part is charged first, because taking it back costs nothing; then the server is
 //! asked, and if that refuses, the node's part is given back. So nothing ever has to be given back
-//! over the network. A refund has nothing to take back: on the node's part it waits until the set
-//! stands, so checks of that set do not meet it.
+//! over the network. What cannot be refused, and could not be taken back, waits on the node's part until
+//! the set stands, so checks of that set do not meet it.
 
-use smallvec::SmallVec;
 use tollgate::{Applied, CheckError, Store, fresh_id};
-use tollgate_core::{Ask, Check, Cost, Decision, Gate, Ruling, Scope, Set};
+use tollgate_core::{Ask, Cost, Decision, Ruling, Scope, Set};
 
 use super::Redis;
-use super::outage::without_refund;
+use super::part::{Indexes, Part, like};
 
 /// Whose counts a set is about.
 pub(super) enum Split {
@@ -22,13 +21,11 @@ pub(super) enum Split {
     Both(Parts),
 }
 
-/// Indexes of checks, in their order.
+/// Which checks are whose.
 pub(super) struct Parts {
     node: Indexes,
     cluster: Indexes,
 }
-
-type Indexes = SmallVec<[usize; 8]>;
 
 impl Split {
     pub(super) fn of(set: &Set<'_>) -> Self {
@@ -48,61 +45,6 @@ impl Split {
             start = end;
         }
         if parts.cluster.is_empty() { Self::Node } else { Self::Both(parts) }
-    }
-}
-
-/// Some of a set's checks, and their decisions.
-struct Part<'a> {
-    indexes: &'a [usize],
-    checks: SmallVec<[Check<'a>; 8]>,
-    decisions: SmallVec<[Option<Decision>; 8]>,
-}
-
-impl<'a> Part<'a> {
-    fn of(set: &Set<'a>, indexes: &'a [usize]) -> Self {
-        let checks = indexes.iter().filter_map(|index| set.checks().get(*index).copied()).collect();
-        let decisions = indexes.iter().map(|_| None).collect();
-        Self { indexes, checks, decisions }
-    }
-
-    /// The same part, with nothing given back yet.
-    fn without_refunds(mut self) -> Self {
-        for check in &mut self.checks {
-            *check = without_refund(*check);
-        }
-        self
-    }
-
-    /// Whether the term that a check belongs to admits.
-    fn admits_at(&self, place: usize) -> bool {
-        let own = |at: &usize| self.checks.get(*at).is_some_and(|check| !check.is_alternative());
-        let start = (0..=place).rev().find(own).unwrap_or(0);
-        let end = (place + 1..self.checks.len()).find(own).unwrap_or(self.checks.len());
-        let enforced =
-            |at: &usize| self.checks.get(*at).is_some_and(|check| check.gate() == Gate::Enforce);
-        let allows = |at: usize| {
-            self.decisions
-                .get(at)
-                .is_some_and(|decision| decision.is_some_and(|decision| decision.is_allowed()))
-        };
-        (start..end).filter(enforced).any(allows) || !(start..end).any(|at| enforced(&at))
-    }
-
-    fn hand_over(&self, decisions: &mut [Option<Decision>]) {
-        for (index, decision) in self.indexes.iter().zip(&self.decisions) {
-            if let Some(place) = decisions.get_mut(*index) {
-                *place = *decision;
-            }
-        }
-    }
-}
-
-/// The same kind of set, of other checks.
-fn like<'s>(whole: &Set<'_>, checks: &'s [Check<'s>]) -> Set<'s> {
-    if whole.is_independent() {
-        Set::independent(checks, whole.id())
-    } else {
-        Set::all(checks, whole.id())
     }
 }
 
@@ -138,12 +80,12 @@ impl Redis {
     pub(super) async fn decide_both(
         &self,
         set: &Set<'_>,
-        parts: &Parts,
+        parts: Parts,
         decisions: &mut [Option<Decision>],
     ) -> Result<Applied, CheckError> {
-        let part = Part::of(set, &parts.node).without_refunds();
+        let part = Part::of(set, parts.node).for_now();
         let mut node = Taken { store: self, part, is_open: true };
-        let mut cluster = Part::of(set, &parts.cluster);
+        let mut cluster = Part::of(set, parts.cluster);
         let own = node.take(set).await?;
         decisions.fill(None);
         let goes_on =
@@ -165,7 +107,7 @@ impl Redis {
         let stands = shared.ruling == Ruling::Admitted || decided && set.is_independent();
         if stands {
             node.is_open = false;
-            self.refund_here(set, &mut node.part);
+            self.do_waiting_here(set, &mut node.part);
         } else {
             node.give_back();
         }
@@ -179,19 +121,16 @@ impl Redis {
         Ok(Applied { ruling, ..shared })
     }
 
-    /// Gives back what the node's part was to give back, now that the set stands.
-    fn refund_here(&self, set: &Set<'_>, node: &mut Part<'_>) {
-        for (place, index) in node.indexes.iter().enumerate() {
-            let Some(check) = set.checks().get(*index) else { continue };
-            let asked = node.decisions.get(place).is_some_and(Option::is_some);
-            if !matches!(check.asks(), Ask::Refund(_)) || !asked || !node.admits_at(place) {
-                continue;
-            }
-            let mut given = [None];
-            let refund = check.alone();
-            self.memory.apply_at_once(&Set::one(&refund, fresh_id()), &mut given);
-            if let (Some(decision), [Some(given)]) = (node.decisions.get_mut(place), given) {
-                *decision = Some(given);
+    /// Does what has waited on the node's part for the set to stand.
+    fn do_waiting_here(&self, set: &Set<'_>, node: &mut Part<'_>) {
+        for (index, check) in node.waiting(set) {
+            let mut done = [None];
+            self.memory.apply_at_once(&Set::one(&check, fresh_id()), &mut done);
+            let place = node.indexes.iter().position(|own| *own == index);
+            if let (Some(place), [Some(done)]) = (place, done)
+                && let Some(decision) = node.decisions.get_mut(place)
+            {
+                *decision = Some(done);
             }
         }
     }

@@ -1,14 +1,17 @@
 //! Sets that have arrived together go to the server together.
 
+use futures_util::future::join_all;
 use smallvec::SmallVec;
 use tokio::time::Instant;
 use tollgate::{Applied, CheckError};
 use tollgate_core::{Decision, Set};
 
 use super::splitting::Split;
-use super::{Redis, counters_of};
+use super::{Redis, Seeing, counters_of};
 use crate::courier::Reply;
 use crate::failure::Failure;
+use crate::seen::When;
+use crate::servers::Servers;
 use crate::twin::{self, Packed};
 
 /// The most checks that go in one letter.
@@ -27,9 +30,12 @@ impl Redis {
         decisions: &'a mut [Option<Decision>],
         applied: &'a mut Vec<Applied>,
     ) -> Result<(), CheckError> {
+        if let Servers::Cluster(_) = &*self.servers {
+            return self.decide_side_by_side(sets, decisions, applied).await;
+        }
         let (mut sets, mut decisions) = (sets, decisions);
         // One for all of them: whoever waits for the last waits no longer than for the first.
-        let until = self.courier.until();
+        let until = self.until(sets.iter().filter_map(Set::within).min());
         while !sets.is_empty() {
             let group = self.group(sets);
             let (together, after) = sets.split_at(group.packed.len().max(1));
@@ -40,6 +46,27 @@ impl Redis {
                 _ => self.decide_group(group, own, applied, until).await?,
             }
             (sets, decisions) = (after, rest);
+        }
+        Ok(())
+    }
+
+    /// Decides each set by itself, all at the same time: they go to many servers, and those to the same
+    /// one go together.
+    async fn decide_side_by_side<'a>(
+        &'a self,
+        sets: &'a [Set<'a>],
+        decisions: &'a mut [Option<Decision>],
+        applied: &'a mut Vec<Applied>,
+    ) -> Result<(), CheckError> {
+        let mut rest = decisions;
+        let mut asked = Vec::with_capacity(sets.len());
+        for set in sets {
+            let (own, after) = rest.split_at_mut(set.checks().len());
+            rest = after;
+            asked.push(self.decide(set, own));
+        }
+        for decided in join_all(asked).await {
+            applied.push(decided?);
         }
         Ok(())
     }
@@ -55,8 +82,8 @@ impl Redis {
             if !simple || checks > CHECKS {
                 break;
             }
-            let next = Packed::new(set, &self.naming);
-            if counters_of(&next).iter().any(|counter| self.owed.owes(*counter)) {
+            let next = Packed::new(set, &self.common.naming);
+            if counters_of(&next).iter().any(|counter| self.common.owed.owes(*counter)) {
                 break;
             }
             packed.push(next);
@@ -84,7 +111,7 @@ impl Redis {
         let asked = packed.into_iter().zip(&denied).filter(|(_, denied)| denied.is_none());
         let letter: SmallVec<[Packed; 1]> = asked.map(|(packed, _)| packed).collect();
         let reply =
-            if letter.is_empty() { None } else { Some(self.courier.ask(letter, until).await) };
+            if letter.is_empty() { None } else { Some(self.servers.ask(letter, 0, until).await) };
         let (mut answers, failure) = match reply {
             Some(Ok(Reply { answers, sent, received })) => {
                 (Some((answers.into_iter(), (sent, received))), None)
@@ -101,8 +128,12 @@ impl Redis {
                 continue;
             }
             let explained: Result<Applied, Failure> = match &mut answers {
-                Some((answers, when)) => match answers.next() {
-                    Some(mut answer) => self.explain(set, &mut answer, own, counters, *when),
+                Some((answers, (sent, received))) => match answers.next() {
+                    Some(answer) => {
+                        let when = When { now: answer.now, sent: *sent, received: *received };
+                        let mut seeing = Seeing { answer, when, slot: 0 };
+                        self.explain(set, &mut seeing, own, counters)
+                    }
                     None => Err(self.unanswered()),
                 },
                 None => Err(failure.clone().unwrap_or_else(|| self.unanswered())),

@@ -15,7 +15,7 @@ const OBSERVED: u8 = 1;
 const ALTERNATIVE: u8 = 2;
 
 /// One set in bytes, with the parts of the script that it needs.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Body {
     pub(crate) bytes: Vec<u8>,
     pub(crate) parts: Parts,

@@ -110,6 +110,11 @@ impl Call {
         command
     }
 
+    /// Which script it is put to.
+    pub(crate) fn script(&self) -> &'static Script {
+        self.script
+    }
+
     /// Reads the reply to the command with this tag: one answer for each set.
     pub(crate) fn read(&self, tag: u64, reply: Value) -> Result<Vec<Answer>, Unreadable> {
         answer::read(tag, &self.cells, reply)

@@ -48,7 +48,7 @@ impl<'a> Cell<'a> {
         }
     }
 
-    fn is_same(&self, other: &Cell<'_>) -> bool {
+    pub(crate) fn is_same(&self, other: &Cell<'_>) -> bool {
         match (self, other) {
             (Self::Counter(check), Cell::Counter(other)) => is_same_counter(check, other),
             (Self::Remembered(id, _), Cell::Remembered(other, _)) => id == other,

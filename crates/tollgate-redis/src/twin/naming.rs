@@ -16,6 +16,8 @@ use core::fmt;
 
 use tollgate_core::{Check, Id, Limit};
 
+use crate::cluster::slot;
+
 /// How the names of keys are made.
 #[derive(Clone)]
 pub(crate) struct Naming {
@@ -114,6 +116,36 @@ impl Naming {
         name
     }
 
+    /// The key that nodes say under that they are alive: on all of a server, or in a page of those that
+    /// a server of a cluster has.
+    pub(crate) fn nodes(&self, page: Option<u32>) -> Vec<u8> {
+        match page {
+            Some(page) => {
+                let mut name = self.begin(page, 5);
+                name.extend_from_slice(b"nodes");
+                name
+            }
+            None => format!("{}{}:nodes", self.prefix, Self::FORMAT).into_bytes(),
+        }
+    }
+
+    /// How many pages there are.
+    pub(crate) fn pages(&self) -> u32 {
+        1 << self.page_bits
+    }
+
+    /// The slot of a cluster that a page is in, with everything that is in it.
+    pub(crate) fn slot(&self, page: u32) -> u16 {
+        slot::of(self.tag(page))
+    }
+
+    /// What stands in the braces.
+    fn tag(&self, page: u32) -> impl Iterator<Item = u8> {
+        (0..self.digits()).rev().filter_map(move |digit| {
+            hexadecimal(u8::try_from(page >> (4 * digit) & 15).unwrap_or(0))
+        })
+    }
+
     /// The channel on which scripts tell that something was given back.
     pub(crate) fn channel(&self) -> String {
         format!("{}{}:freed", self.prefix, Self::FORMAT)
@@ -125,10 +157,7 @@ impl Naming {
         let mut name = Vec::with_capacity(self.prefix.len() + digits + 4 + more);
         name.extend_from_slice(self.prefix.as_bytes());
         name.extend_from_slice(&[Self::FORMAT as u8, b':', b'{']);
-        for digit in (0..digits).rev() {
-            let half = u8::try_from(page >> (4 * digit) & 15).unwrap_or(0);
-            name.extend(hexadecimal(half));
-        }
+        name.extend(self.tag(page));
         name.push(b'}');
         name
     }
@@ -259,6 +288,34 @@ mod tests {
             for wrong in ["", " ", "name", "name 00", &message[1..], "\u{fc} 0*"] {
                 assert_ne!(naming.counter_freed(wrong.as_bytes()), Some(counter), "{wrong}");
             }
+        }
+    }
+
+    #[test]
+    fn callers_are_spread_over_most_slots_whatever_they_are_called() {
+        let naming = naming(16);
+        let mut used = std::collections::BTreeSet::new();
+        for number in 0..100_000 {
+            let subject = naming.subject(format!("{{x}}{number}").as_bytes());
+            used.insert(naming.slot(subject.page));
+        }
+        assert!(used.len() > 12_000, "{}", used.len());
+    }
+
+    #[test]
+    fn everything_of_a_page_is_in_its_slot() {
+        let naming = naming(16);
+        let tagged = |name: Vec<u8>| {
+            let name = text(name);
+            let (_, tag) = name.split_once('{').unwrap();
+            slot::of(tag.split_once('}').unwrap().0.bytes())
+        };
+        for page in [0, 7, 0xe6e4, 0xffff] {
+            let counter = Counter::of(page, 99);
+            let expected = naming.slot(page);
+            assert_eq!(tagged(naming.page(counter)), expected);
+            assert_eq!(tagged(naming.own(counter)), expected);
+            assert_eq!(tagged(naming.nodes(Some(page))), expected);
         }
     }
 

@@ -8,7 +8,7 @@ use super::cells::{Cell, Cells};
 use super::naming::{Counter, Fingerprint, Naming, Subject};
 
 /// One set, which needs nothing of whoever made it any more.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Packed {
     counters: SmallVec<[Counter; 2]>,
     pub(super) cells: SmallVec<[PackedCell; 2]>,
@@ -17,7 +17,7 @@ pub(crate) struct Packed {
 }
 
 /// Where one of its cells is looked for.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct PackedCell {
     pub(super) key: Vec<u8>,
     /// Tells keys apart almost always; the same key has the same.
@@ -40,7 +40,7 @@ pub(super) enum Home {
 }
 
 /// What the script reads.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum Contents {
     /// Takes that all have to admit, from different buckets of whole microseconds.
     Plain(SmallVec<[Plain; 2]>),

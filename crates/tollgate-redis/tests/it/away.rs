@@ -23,7 +23,7 @@ impl Fault {
     fn begin(self, trial: &Trial) {
         match self {
             Self::Paused => trial.server().pause(),
-            Self::Silent => trial.proxy.silent(),
+            Self::Silent => trial.proxy().silent(),
             Self::Killed => trial.server().kill(),
         }
     }
@@ -31,7 +31,7 @@ impl Fault {
     fn end(self, trial: &Trial) {
         match self {
             Self::Paused => trial.server().resume(),
-            Self::Silent => trial.proxy.forward(),
+            Self::Silent => trial.proxy().forward(),
             Self::Killed => trial.server().restart(),
         }
     }
@@ -148,9 +148,9 @@ fn a_store_that_comes_and_goes_is_no_way_around_a_limit() {
         let_pass(Duration::from_millis(500));
         for _ in 0..long_or(30, 3) {
             let began = trial.now();
-            trial.proxy.refuse();
+            trial.proxy().refuse();
             let_pass(Duration::from_secs(1));
-            trial.proxy.forward();
+            trial.proxy().forward();
             let_pass(Duration::from_secs(1));
             courses.push((began, trial.now()));
         }

@@ -3,7 +3,7 @@
 use tollgate_conformance::{Driven, history, races, replay, walk};
 use tollgate_testbed::Kind;
 
-use crate::stage::Stage;
+use crate::stage::{Ground, Stage, cluster, sentinels};
 
 /// Steps of random walks; `TOLLGATE_STEPS=1000000` walks long.
 fn steps() -> usize {
@@ -19,34 +19,61 @@ fn first_seed(kind: Kind) -> u64 {
     }
 }
 
-fn conforms(kind: Kind) {
-    let stage = Stage::on(kind);
+fn conforms<G: Ground>(stage: &Stage<G>, first_seed: u64, steps: usize) {
     replay::vectors(|| Driven::new(|clock| stage.driven(clock)));
-    walk::differential(|| Driven::new(|clock| stage.driven(clock)), first_seed(kind), steps());
+    walk::differential(|| Driven::new(|clock| stage.driven(clock)), first_seed, steps);
 }
 
-fn stands_threads(kind: Kind) {
-    let stage = Stage::on(kind);
+fn stands_threads<G: Ground>(stage: &Stage<G>) {
     races::all(|clock| stage.driven(clock));
-    history::all(|clock| stage.driven(clock), 100);
+    history::all(|clock| stage.driven_on(1, clock), 100);
 }
 
 #[test]
 fn redis_gives_the_answers_that_every_store_gives() {
-    conforms(Kind::Redis);
+    conforms(&Stage::on(Kind::Redis), first_seed(Kind::Redis), steps());
 }
 
 #[test]
 fn valkey_gives_the_answers_that_every_store_gives() {
-    conforms(Kind::Valkey);
+    conforms(&Stage::on(Kind::Valkey), first_seed(Kind::Valkey), steps());
 }
 
 #[test]
 fn redis_decides_in_one_step() {
-    stands_threads(Kind::Redis);
+    stands_threads(&Stage::on(Kind::Redis));
 }
 
 #[test]
 fn valkey_decides_in_one_step() {
-    stands_threads(Kind::Valkey);
+    stands_threads(&Stage::on(Kind::Valkey));
+}
+
+/// In one slot of a cluster everything is as on one server; sets over many slots are asked side by side.
+fn cluster_conforms(kind: Kind, first_seed: u64) {
+    let stage = Stage::with(cluster(kind, 0));
+    replay::vectors(|| Driven::new(|clock| stage.driven(clock)));
+    walk::steady(|| Driven::new(|clock| stage.driven(clock)), first_seed, steps());
+    let one_slot = || Driven::new(|clock| stage.driven_on(1, clock));
+    walk::differential(one_slot, first_seed + 50_000, steps());
+}
+
+#[test]
+fn a_primary_that_sentinels_name_gives_the_answers_that_every_store_gives() {
+    conforms(&Stage::with(sentinels(Kind::Redis)), 9_000_000, steps() / 4);
+}
+
+#[test]
+fn a_cluster_gives_the_answers_that_every_store_gives() {
+    cluster_conforms(Kind::Redis, 9_100_000);
+}
+
+#[test]
+fn a_cluster_of_valkey_gives_the_answers_that_every_store_gives() {
+    cluster_conforms(Kind::Valkey, 9_200_000);
+}
+
+#[test]
+fn a_cluster_decides_in_one_step() {
+    stands_threads(&Stage::with(cluster(Kind::Redis, 0)));
 }

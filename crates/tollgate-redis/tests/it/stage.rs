@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tollgate::ManualClock;
 use tollgate_redis::{Options, Redis};
-use tollgate_testbed::{Kind, Server, Setup};
+use tollgate_testbed::{Cluster, Kind, Sentinels, Server, Setup};
 
 /// Who every test is to the server.
 pub(crate) const USER: &str = "tollgate";
@@ -17,10 +17,49 @@ pub(crate) const PASSWORD: &str = "asSmallAsCanBe";
 pub(crate) const PERMISSIONS: &str = "resetkeys resetchannels -@all ~tollgate:* &tollgate:* \
     +eval +evalsha +time +mget +set +setrange +exists +del +publish \
     +zadd +zscore +zcard +zremrangebyscore +pexpire +subscribe +info";
+/// What it may do besides where sentinels name the primary …
+pub(crate) const WITH_SENTINELS: &str = "+role";
+/// … and in a cluster.
+pub(crate) const IN_A_CLUSTER: &str = "+cluster|slots +asking";
 
 /// A server with that user, to say more about.
 pub(crate) fn setup(kind: Kind) -> Setup {
     Server::setup(kind).user(&format!("{USER} on >{PASSWORD} {PERMISSIONS}"))
+}
+
+/// What stores can be started on.
+pub(crate) trait Ground {
+    fn url(&self) -> String;
+}
+
+impl Ground for Server {
+    fn url(&self) -> String {
+        Server::url(self)
+    }
+}
+
+impl Ground for Sentinels {
+    fn url(&self) -> String {
+        Sentinels::url(self)
+    }
+}
+
+impl Ground for Cluster {
+    fn url(&self) -> String {
+        Cluster::url(self)
+    }
+}
+
+/// A primary, two replicas and three sentinels with that user.
+pub(crate) fn sentinels(kind: Kind) -> Sentinels {
+    let user = format!("{USER} on >{PASSWORD} {PERMISSIONS} {WITH_SENTINELS}");
+    Sentinels::setup(kind).user(&user).start()
+}
+
+/// A cluster of three primaries, and as many replicas of each, with that user.
+pub(crate) fn cluster(kind: Kind, replicas: u16) -> Cluster {
+    let user = format!("{USER} on >{PASSWORD} {PERMISSIONS} {IN_A_CLUSTER}");
+    Cluster::setup(kind).user(&user).replicas_each(replicas).start()
 }
 
 /// How that user reaches a server, or a proxy in front of one.
@@ -28,10 +67,10 @@ pub(crate) fn options(url: &str) -> Options {
     Options::new(url).unwrap().username(USER).password(PASSWORD.to_owned())
 }
 
-/// A server, and a runtime for the stores on it.
-pub(crate) struct Stage {
+/// A server or several, and a runtime for the stores on it.
+pub(crate) struct Stage<G = Server> {
     pub(crate) runtime: Runtime,
-    pub(crate) server: Server,
+    pub(crate) server: G,
     prefixes: AtomicUsize,
 }
 
@@ -39,8 +78,10 @@ impl Stage {
     pub(crate) fn on(kind: Kind) -> Self {
         Self::with(setup(kind).start())
     }
+}
 
-    pub(crate) fn with(server: Server) -> Self {
+impl<G: Ground> Stage<G> {
+    pub(crate) fn with(server: G) -> Self {
         let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         Self { runtime, server, prefixes: AtomicUsize::new(0) }
     }
@@ -53,6 +94,12 @@ impl Stage {
     /// A store that decides at the times of `clock`, with counters of its own.
     pub(crate) fn driven(&self, clock: ManualClock) -> Redis {
         self.start(self.apart().deny_cache(false).driven_by(clock))
+    }
+
+    /// The same on so few pages: on one, all counters are in one slot of a cluster.
+    pub(crate) fn driven_on(&self, pages: u32, clock: ManualClock) -> Redis {
+        let options = self.apart().deny_cache(false).driven_by(clock);
+        self.start(options.pages(pages).unwrap())
     }
 
     /// Options of a store with counters of its own.

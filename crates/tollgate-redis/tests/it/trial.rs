@@ -17,7 +17,7 @@ use tollgate_testbed::{FaultProxy, Kind, Server, wait_until};
 pub(crate) use self::record::Record;
 pub(crate) use self::report::{Report, assert_waits};
 pub(crate) use self::rules::{HOT, Rules};
-use crate::stage::{Stage, options, setup};
+use crate::stage::{Ground, Stage, options, setup};
 
 pub(crate) const NODES: usize = 2;
 const CLIENTS: usize = 50;
@@ -54,11 +54,11 @@ pub(crate) fn machine_alone() -> MutexGuard<'static, ()> {
 /// What was told, when, by which node.
 type Told = Arc<Mutex<Vec<(Time, usize, Event)>>>;
 
-/// Two nodes behind a proxy, and their server.
-pub(crate) struct Trial {
+/// Two nodes, and their server or servers.
+pub(crate) struct Trial<G = Server> {
     pub(crate) nodes: Vec<Arc<Redis>>,
-    pub(crate) proxy: FaultProxy,
-    pub(crate) stage: Stage,
+    pub(crate) stage: Stage<G>,
+    proxy: Option<FaultProxy>,
     pub(crate) rules: Arc<Rules>,
     clock: SystemClock,
     told: Told,
@@ -72,24 +72,52 @@ impl Trial {
         Self::with(setup(kind).start(), deadline)
     }
 
-    /// On this server, with nodes that have these options.
+    /// On this server behind a proxy, with nodes that have these options.
     pub(crate) fn with(server: Server, more: impl Fn(Options) -> Options) -> Self {
+        let proxy = FaultProxy::to(server.address());
+        let url = proxy.url();
+        let mut trial = Self::at(server, |_, _| url.clone(), more);
+        trial.proxy = Some(proxy);
+        trial
+    }
+
+    /// What is in front of the server.
+    pub(crate) fn proxy(&self) -> &FaultProxy {
+        self.proxy.as_ref().unwrap()
+    }
+}
+
+impl<G: Ground> Trial<G> {
+    /// On these servers, with nothing in front of them.
+    pub(crate) fn straight(ground: G) -> Self {
+        Self::each(ground, |ground, _| ground.url())
+    }
+
+    /// On these servers, each node at a URL of its own, which is asked for right before it starts.
+    pub(crate) fn each(ground: G, url: impl FnMut(&G, usize) -> String) -> Self {
+        Self::at(ground, url, deadline)
+    }
+
+    fn at(
+        ground: G,
+        mut url: impl FnMut(&G, usize) -> String,
+        more: impl Fn(Options) -> Options,
+    ) -> Self {
         let alone = machine_alone();
-        let stage = Stage::with(server);
-        let proxy = FaultProxy::to(stage.server.address());
+        let stage = Stage::with(ground);
         let (clock, told) = (SystemClock::new(), Told::default());
         let mut nodes = Vec::new();
         for node in 0..NODES {
             let told = Arc::clone(&told);
-            let options = more(options(&proxy.url())).on_event(move |event| {
+            let options = more(options(&url(&stage.server, node))).on_event(move |event| {
                 locked(&told).push((clock.now(), node, event.clone()));
             });
             nodes.push(Arc::new(stage.start(options)));
         }
         let trial = Self {
             nodes,
-            proxy,
             stage,
+            proxy: None,
             rules: Arc::new(Rules::new()),
             clock,
             told,
@@ -100,7 +128,7 @@ impl Trial {
         trial
     }
 
-    pub(crate) fn server(&self) -> &Server {
+    pub(crate) fn server(&self) -> &G {
         &self.stage.server
     }
 

@@ -1,0 +1,55 @@
+//! One server as the store uses it: whoever carries sets there, and whoever looks after that.
+
+use std::sync::Arc;
+
+use tokio::task::JoinHandle;
+
+use crate::common::Common;
+use crate::condition::Condition;
+use crate::courier::Courier;
+use crate::heartbeat::Heartbeat;
+use crate::keeper::Keeper;
+use crate::seen::Hearing;
+use crate::whereabouts::Whereabouts;
+
+/// One server as the store uses it.
+#[derive(Debug)]
+pub(crate) struct Link {
+    /// No other link of the store has it.
+    pub(crate) number: u32,
+    pub(crate) courier: Arc<Courier>,
+    pub(crate) condition: Arc<Condition>,
+    pub(crate) hearing: Arc<Hearing>,
+    keeper: JoinHandle<()>,
+}
+
+impl Link {
+    /// Begins to use a server; it is reached in the background.
+    pub(crate) fn start(
+        common: &Arc<Common>,
+        whereabouts: Whereabouts,
+        heartbeat: impl FnOnce(u32) -> Heartbeat,
+    ) -> Arc<Self> {
+        let number = common.next_link();
+        let courier = Arc::new(Courier::new(common));
+        let condition = Arc::new(Condition::new(common.nodes, whereabouts.name()));
+        let hearing = Arc::new(Hearing::default());
+        let keeper = Keeper {
+            common: Arc::clone(common),
+            link: number,
+            whereabouts,
+            heartbeat: heartbeat(number),
+            courier: Arc::clone(&courier),
+            condition: Arc::clone(&condition),
+            hearing: Arc::clone(&hearing),
+        };
+        let keeper = common.handle.spawn(keeper.keep());
+        Arc::new(Self { number, courier, condition, hearing, keeper })
+    }
+}
+
+impl Drop for Link {
+    fn drop(&mut self) {
+        self.keeper.abort();
+    }
+}

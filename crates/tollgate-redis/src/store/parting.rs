@@ -1,0 +1,280 @@
+//! Sets that no server of a cluster has all counters of: each is asked for its part.
+//!
+//! The parts are charged side by side. If one is refused, what the others have charged is given back,
+//! each charge once; so never too much is admitted, and for a moment perhaps too little. A set that does
+//! something which could not be undone, such as a refund, or has alternatives in several slots, first has
+//! all of its counters looked at, and is put to the servers only if it would be admitted. Where a server
+//! does not answer, its part goes by what its checks say of an outage, once all others have admitted
+//! theirs.
+
+mod looking;
+mod terms;
+mod venture;
+
+use futures_util::future::join_all;
+use tokio::task::JoinHandle;
+use tokio::time::Instant;
+use tollgate::Applied;
+use tollgate_core::{Ask, Cost, Decision, Ruling, Set, State, Time};
+
+use self::terms::{InSlot, Terms};
+use self::venture::Venture;
+use super::part::{Indexes, Part, is_final, like, like_named};
+use super::{Redis, counters_of};
+use crate::failure::Failure;
+use crate::twin::Packed;
+
+/// So many ids are kept for the checks of one part, and so many parts for one round: there are never
+/// more in a set.
+const CHECKS: usize = 64;
+
+/// A part that was asked.
+struct Asked<'a> {
+    part: Part<'a>,
+    terms: Vec<usize>,
+    /// How its counters stood before.
+    before: Vec<State>,
+    outcome: Result<Applied, Failure>,
+}
+
+/// What has become of the parts of a set.
+struct Course {
+    /// The last of the servers' answers, at the latest of their times.
+    last: Applied,
+    /// Whether a part was refused.
+    refused: bool,
+    /// How often servers were asked.
+    rounds: usize,
+    /// Checks whose servers did not answer, and why the first of those did not.
+    unanswered: Option<(Indexes, Failure)>,
+}
+
+impl Redis {
+    /// Asks the servers that have a set's counters.
+    pub(super) async fn ask_slots(
+        &self,
+        set: &Set<'_>,
+        packed: &Packed,
+        decisions: &mut [Option<Decision>],
+        until: Instant,
+    ) -> Result<Applied, Failure> {
+        decisions.fill(None);
+        let slot = |index| self.servers.slot(&self.common, packed.counter(index));
+        let mut terms = Terms::of(set, slot);
+        if set.is_independent() && terms.are_split() {
+            return Box::pin(self.ask_each_term(set, decisions)).await;
+        }
+        let mut venture = Venture::of(self, set);
+        self.change_tiers(set, &terms, until).await;
+        if !set.is_independent()
+            && (terms.are_split() || set.checks().iter().any(is_final))
+            && let Some(now) = self.look(set, &terms, &mut venture, until).await
+            && let Some((ruling, after)) = venture.explain(set, now, decisions)
+        {
+            if ruling != Ruling::Admitted {
+                self.mend(set, &terms, &venture, (&after, &answered(decisions)), until).await;
+                return Ok(Applied::by_store(ruling, now));
+            }
+            terms.choose(decisions);
+        }
+        decisions.fill(None);
+        let course = self.ask_rounds(set, &mut terms, &mut venture, until).await?;
+        if !matches!(course.last.ruling, Ruling::Admitted | Ruling::Refused) {
+            // It has to be asked about another time, and the rest with it.
+            venture.give_back_by(until).await;
+            return Ok(course.last);
+        }
+        if course.refused && !set.is_independent() {
+            venture.give_back_by(until).await;
+            self.tell_refusal(set, &terms, &mut venture, course.last.now, decisions, until).await;
+            return Ok(Applied { ruling: Ruling::Refused, ..course.last });
+        }
+        self.stand(set, &terms, venture, course, decisions, until).await
+    }
+
+    /// Asks about all terms, and again where an alternative is elsewhere.
+    async fn ask_rounds<'a>(
+        &self,
+        set: &Set<'a>,
+        terms: &mut Terms,
+        venture: &mut Venture<'a>,
+        until: Instant,
+    ) -> Result<Course, Failure> {
+        let last = Applied::by_store(Ruling::Admitted, Time::EPOCH);
+        let mut course = Course { last, refused: false, rounds: 0, unanswered: None };
+        let mut pending = terms.all();
+        while !pending.is_empty() && (!course.refused || set.is_independent()) {
+            let parts = terms.parts(set, &pending).into_iter().enumerate();
+            let first = course.rounds * CHECKS;
+            let ask = |(number, part)| self.ask_part(set, part, first + number, until);
+            let asked = join_all(parts.map(ask)).await;
+            pending.clear();
+            course.rounds += 1;
+            if let (1, Some(failure)) = (course.rounds, all_failed(&asked)) {
+                return Err(failure);
+            }
+            for Asked { part, terms: own, before, outcome } in asked {
+                let applied = match outcome {
+                    Ok(applied) => applied,
+                    Err(failure) => {
+                        let unanswered = course.unanswered.get_or_insert((Indexes::new(), failure));
+                        unanswered.0.extend(part.indexes);
+                        continue;
+                    }
+                };
+                let now = applied.now.max(course.last.now);
+                if matches!(course.last.ruling, Ruling::Admitted | Ruling::Refused) {
+                    course.last = Applied { now, ..applied };
+                }
+                venture.note(set, &part, before);
+                let charged = applied.ruling == Ruling::Admitted
+                    || applied.ruling == Ruling::Refused && set.is_independent();
+                for number in own {
+                    let admits = terms.admits(number, &part);
+                    if terms.goes_on(number, &part) || !charged && admits {
+                        pending.push(number);
+                    } else {
+                        course.refused |= !admits;
+                    }
+                }
+                venture.parts.push((part, charged));
+            }
+            if !matches!(course.last.ruling, Ruling::Admitted | Ruling::Refused) {
+                break;
+            }
+        }
+        Ok(course)
+    }
+
+    /// What is said of a refused set: as if one server had seen all of it, if all can be known.
+    async fn tell_refusal(
+        &self,
+        set: &Set<'_>,
+        terms: &Terms,
+        venture: &mut Venture<'_>,
+        now: Time,
+        decisions: &mut [Option<Decision>],
+        until: Instant,
+    ) {
+        self.look(set, terms, venture, until).await;
+        if let Some((Ruling::Refused, after)) = venture.explain(set, now, decisions) {
+            self.mend(set, terms, venture, (&after, &answered(decisions)), until).await;
+        } else {
+            // Not all is known, or the servers' clocks do not go quite alike.
+            decisions.fill(None);
+            venture.hand_over(decisions);
+        }
+    }
+
+    /// All servers that answered have admitted their parts; the others' checks say what becomes of it.
+    async fn stand(
+        &self,
+        set: &Set<'_>,
+        terms: &Terms,
+        mut venture: Venture<'_>,
+        course: Course,
+        decisions: &mut [Option<Decision>],
+        until: Instant,
+    ) -> Result<Applied, Failure> {
+        let ruling = if course.refused { Ruling::Refused } else { Ruling::Admitted };
+        let mut applied = Applied { ruling, ..course.last };
+        if let Some((mut indexes, failure)) = course.unanswered {
+            indexes.sort_unstable();
+            let mut part = Part::of(set, indexes);
+            let own = like(set, &part.checks);
+            let decided = self.without_store(&own, &mut part.decisions, &failure);
+            let decided = decided.map_err(|_| failure)?;
+            part.hand_over(decisions);
+            applied.by = decided.by;
+            if decided.ruling == Ruling::Refused {
+                applied.ruling = Ruling::Refused;
+                if !set.is_independent() {
+                    venture.give_back_by(until).await;
+                    venture.hand_over(decisions);
+                    return Ok(applied);
+                }
+            }
+        }
+        venture.is_open = false;
+        venture.hand_over(decisions);
+        if applied.ruling == Ruling::Admitted && (course.rounds > 1 || !venture.looked.is_empty()) {
+            let (after, skipped) = venture.retell_refusals(set, applied.now, decisions);
+            self.mend(set, terms, &venture, (&after, &skipped), until).await;
+        }
+        Ok(applied)
+    }
+
+    /// Asks about the terms of an independent set, one after the other: each is a set by itself.
+    async fn ask_each_term(
+        &self,
+        set: &Set<'_>,
+        decisions: &mut [Option<Decision>],
+    ) -> Result<Applied, Failure> {
+        let mut whole = Applied::by_store(Ruling::Admitted, Time::EPOCH);
+        for (number, indexes) in terms::whole(set).into_iter().enumerate() {
+            let mut part = Part::of(set, indexes);
+            let id = set.id().of_check(number * CHECKS);
+            let own = Set::all(&part.checks, id).answered_within(set.within());
+            let applied = match self.ask(&own, &mut part.decisions).await {
+                Ok(applied) => applied,
+                Err(failure) => self
+                    .without_store(&own, &mut part.decisions, &failure)
+                    .map_err(|_| failure.clone())?,
+            };
+            part.hand_over(decisions);
+            let ruling =
+                if applied.ruling == Ruling::Admitted { whole.ruling } else { applied.ruling };
+            whole = Applied { ruling, ..applied };
+        }
+        Ok(whole)
+    }
+
+    /// Asks about one part.
+    async fn ask_part<'a>(
+        &self,
+        whole: &Set<'_>,
+        in_slot: InSlot<'a>,
+        number: usize,
+        until: Instant,
+    ) -> Asked<'a> {
+        let InSlot { slot, mut part, terms } = in_slot;
+        // What one part charges has other names than what another one does.
+        let id = whole.id().of_check(number * CHECKS);
+        let own = like_named(whole, &part.checks, id);
+        let packed = Packed::new(&own, &self.common.naming);
+        let counters = counters_of(&packed);
+        let mut before = Vec::new();
+        let outcome = match self.see(&own, packed, slot, until).await {
+            Ok(mut seeing) => {
+                before.extend(seeing.answer.states.iter().cloned());
+                self.explain(&own, &mut seeing, &mut part.decisions, &counters)
+            }
+            Err(failure) => Err(failure),
+        };
+        Asked { part, terms, before, outcome }
+    }
+
+    /// Gives back what a part has charged.
+    fn give_back(&self, part: &Part<'_>) -> Vec<JoinHandle<()>> {
+        let taken = part.checks.iter().zip(&part.decisions);
+        let told = taken.filter_map(|(check, decision)| {
+            let receipt = decision.as_ref().and_then(Decision::receipt)?;
+            let ask = Ask::Settle { receipt: *receipt, actual: Cost::ZERO };
+            self.tell(&check.ask(ask).alone(), receipt.units())
+        });
+        told.collect()
+    }
+}
+
+/// The checks that were answered.
+fn answered(decisions: &[Option<Decision>]) -> Vec<usize> {
+    let decisions = decisions.iter().enumerate();
+    decisions.filter_map(|(index, decision)| decision.map(|_| index)).collect()
+}
+
+/// Why no part was answered, if none was.
+fn all_failed(asked: &[Asked<'_>]) -> Option<Failure> {
+    let mut failures = asked.iter().map(|asked| asked.outcome.as_ref().err());
+    let first = failures.next().flatten()?;
+    failures.all(|failure| failure.is_some()).then(|| first.clone())
+}

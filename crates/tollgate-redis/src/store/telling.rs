@@ -1,0 +1,66 @@
+//! Tells the servers what nobody waits for: what is given back.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Waker};
+use std::time::Duration;
+
+use smallvec::smallvec;
+use tokio::task::JoinHandle;
+use tokio::time::{Instant, sleep};
+use tollgate_core::{Ask, Check, Id, Set};
+
+use super::Redis;
+use crate::twin::Packed;
+
+/// For so long something is told again that may not have been heard.
+const WITHIN: Duration = Duration::from_secs(1);
+/// Between two attempts.
+const PAUSE: Duration = Duration::from_millis(50);
+/// The most that may be on its way: an outage must not take memory without end.
+const MOST: usize = 1_024;
+
+impl Redis {
+    /// Tells the server of a check something whose answer nobody waits for.
+    ///
+    /// What is settled under an id, or released, counts once however often it is heard, and so is told
+    /// again for a while. Nothing is kept for longer: whatever it was, it comes back by itself.
+    /// Whoever wants to know when it was heard can wait for that.
+    pub(super) fn tell(&self, check: &Check<'_>, units: u64) -> Option<JoinHandle<()>> {
+        let packed = Packed::new(&Set::one(check, Id::from_bits(0)), &self.common.naming);
+        let counter = packed.counter(0);
+        self.common.seen.forget(counter, self.common.clock.machine());
+        let again = matches!(check.asks(), Ask::Settle { .. });
+        let slot = self.servers.slot(&self.common, counter);
+        let (common, servers) = (Arc::clone(&self.common), Arc::clone(&self.servers));
+        if common.telling.fetch_add(1, Ordering::Relaxed) >= MOST {
+            common.telling.fetch_sub(1, Ordering::Relaxed);
+            common.counters.stranded_units.add(units);
+            return None;
+        }
+        let mut told = Box::pin(async move {
+            let over = Instant::now() + WITHIN;
+            loop {
+                let until = Instant::now() + common.deadline;
+                match servers.ask(smallvec![packed.clone()], slot, until).await {
+                    Ok(_) => {
+                        common.counters.refunds.one();
+                        break;
+                    }
+                    Err(failure) => {
+                        let may = again || !failure.class.leaves_in_doubt();
+                        if !may || Instant::now() + PAUSE >= over {
+                            common.counters.stranded_units.add(units);
+                            break;
+                        }
+                    }
+                }
+                sleep(PAUSE).await;
+            }
+            common.telling.fetch_sub(1, Ordering::Relaxed);
+        });
+        // It is posted here and now: whoever asks next is to find it done.
+        let pending = told.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending();
+        pending.then(|| self.common.handle.spawn(told))
+    }
+}
