@@ -24,6 +24,7 @@ pub struct Check<'a> {
     plain: bool,
     scope: Scope,
     outage: Outage,
+    strict: bool,
     period: Option<Period>,
     delay: Span,
 }
@@ -73,6 +74,7 @@ impl<'a> Check<'a> {
             plain: true,
             scope: Scope::Cluster,
             outage: Outage::Local,
+            strict: false,
             period: None,
             delay: Span::ZERO,
         }
@@ -146,6 +148,14 @@ impl<'a> Check<'a> {
         Self { outage, ..self }
     }
 
+    /// The same check, which is answered only when a copy of the store has it too: nothing that was
+    /// admitted is forgotten when the copy takes the store's place. A store that cannot have that said
+    /// in time counts as one that is not there; one that has no copies takes no notice.
+    #[must_use]
+    pub fn strictly(self, strict: bool) -> Self {
+        Self { strict, ..self }
+    }
+
     /// The same question, put to another limit.
     #[must_use]
     pub fn put_to<'b>(self, limit: &'b Limit) -> Check<'b>
@@ -153,6 +163,11 @@ impl<'a> Check<'a> {
         'a: 'b,
     {
         Check { limit, ..self }
+    }
+
+    /// Whether a copy of the store has to have it too.
+    pub const fn is_strict(&self) -> bool {
+        self.strict
     }
 
     /// The limit that is asked.

@@ -25,6 +25,7 @@ use crate::event::{Event, Part};
 use crate::failure::{Class, Failure};
 use crate::heartbeat::Heartbeat;
 use crate::link::Link;
+use crate::servers::To;
 use crate::twin::Packed;
 use crate::whereabouts::Whereabouts;
 
@@ -102,15 +103,17 @@ impl Cluster {
     pub(crate) async fn ask(
         &self,
         sets: SmallVec<[Packed; 1]>,
-        slot: u16,
+        to: To,
         until: Instant,
     ) -> Result<Reply, Failure> {
+        let To { slot, strict } = to;
         let (mut sets, mut asking) = (sets, false);
         let mut link = self.link(slot).ok_or_else(|| self.unserved(slot))?;
         let mut redirects = 0;
         while redirects <= REDIRECTS {
             let letter = Letter::new(sets, until).in_slot(slot, asking);
-            let Returned { failure, sets: returned } = match link.courier.ask(letter).await {
+            let Returned { failure, sets: returned } = match link.courier(strict).ask(letter).await
+            {
                 Ok(reply) => return Ok(reply),
                 Err(returned) => returned,
             };

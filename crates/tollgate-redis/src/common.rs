@@ -28,6 +28,8 @@ pub(crate) struct Common {
     /// How many nodes there are, until a server has told.
     pub(crate) nodes: u32,
     pub(crate) on_event: Option<OnEvent>,
+    /// Whether another server may take the place of one.
+    pub(crate) has_replicas: bool,
     /// How many links there have been.
     pub(crate) links: AtomicU32,
     /// How much is on its way that nobody waits for.

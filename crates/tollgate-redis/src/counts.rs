@@ -55,6 +55,8 @@ counts! {
     redirects,
     /// Sets whose slot no server of a cluster could serve at that moment.
     slot_failures,
+    /// Strict sets that no replica had in time.
+    unconfirmed,
     /// How often the map of a cluster was asked for.
     map_refreshes,
     /// Slots of a cluster that no server is known to serve now.

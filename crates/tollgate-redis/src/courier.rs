@@ -61,6 +61,9 @@ pub(crate) struct Courier {
     common: Arc<Common>,
     /// Whether the store's clock goes by this server's.
     tells_time: AtomicBool,
+    /// Whether a replica has to have what is written. Then nothing else can go over the connection
+    /// meanwhile.
+    strict: bool,
     /// Wakes whoever looks after the connection.
     pub(crate) trouble: Arc<Notify>,
 }
@@ -70,7 +73,15 @@ impl Courier {
         let down = Failure::new(Class::Down, "it has not been reached yet");
         let desk = Mutex::new(Desk::new(down));
         let (common, trouble) = (Arc::clone(common), Arc::new(Notify::new()));
-        Self { desk, common, tells_time: AtomicBool::new(true), trouble }
+        Self { desk, common, tells_time: AtomicBool::new(true), strict: false, trouble }
+    }
+
+    /// Another one to the same server, who waits for its replicas. Who looks after the connection of
+    /// one looks after both.
+    pub(crate) fn strict(&self) -> Self {
+        let other = Self::new(&self.common);
+        let trouble = Arc::clone(&self.trouble);
+        Self { strict: true, tells_time: AtomicBool::new(false), trouble, ..other }
     }
 
     /// Whether the store's clock is to go by this server's.
@@ -172,9 +183,9 @@ impl Courier {
             let sent = self.common.clock.machine();
             let mut parcels = Parcel::of_all(letters);
             match self.deliver_all(&mut parcels, &mut line).await {
-                Ok(()) => {
+                Ok(confirmed) => {
                     for parcel in parcels {
-                        self.hand_out(parcel, sent, line.generation);
+                        self.hand_out(parcel, sent, line.generation, confirmed);
                     }
                 }
                 Err(failure) => {
@@ -190,7 +201,8 @@ impl Courier {
         }
     }
 
-    async fn deliver_all(&self, parcels: &mut [Parcel], line: &mut Line) -> Result<(), Failure> {
+    /// Whether a replica has it too, where one has to.
+    async fn deliver_all(&self, parcels: &mut [Parcel], line: &mut Line) -> Result<bool, Failure> {
         // Each caller's own deadline runs by itself; this one says whether the server is there.
         let until = Instant::now() + self.common.deadline;
         let calls = u64::try_from(parcels.len()).unwrap_or(u64::MAX);
@@ -218,7 +230,7 @@ impl Courier {
         &self,
         parcels: &mut [Parcel],
         connection: &mut MultiplexedConnection,
-    ) -> Result<(), Failure> {
+    ) -> Result<bool, Failure> {
         let now = self.common.clock.driven();
         self.desk().tag_all(parcels);
         send(connection, parcels, now).await?;
@@ -230,11 +242,20 @@ impl Courier {
             }
             send(connection, parcels, now).await?;
         }
-        Ok(())
+        if self.strict { self.confirm(connection).await } else { Ok(true) }
+    }
+
+    /// Whether a replica says in time that it has what was written over a connection.
+    async fn confirm(&self, connection: &mut MultiplexedConnection) -> Result<bool, Failure> {
+        // The server gives up before we do: a connection that still waits is of no use to others.
+        let millis = (self.common.deadline.as_millis() / 2).max(1);
+        let mut wait = redis::cmd("WAIT");
+        wait.arg(1).arg(u64::try_from(millis).unwrap_or(u64::MAX));
+        Ok(wait.query_async::<u64>(connection).await? > 0)
     }
 
     /// Hands the answers to those who asked.
-    fn hand_out(&self, parcel: Parcel, sent: Time, generation: u64) {
+    fn hand_out(&self, parcel: Parcel, sent: Time, generation: u64, confirmed: bool) {
         let Parcel { letters, call, tag, reply, .. } = parcel;
         let answers = reply.and_then(|reply| {
             call.read(tag, reply).map_err(|error| Failure::new(Class::Strange, error.to_string()))
@@ -261,7 +282,13 @@ impl Courier {
         let mut again = Vec::new();
         for mut letter in letters {
             if letter.take(&mut answers, sent) {
-                letter.finish(received);
+                if confirmed || letter.is_refused() {
+                    letter.finish(received);
+                } else {
+                    let failure = unconfirmed();
+                    self.common.count(&failure);
+                    letter.fail(&failure);
+                }
             } else {
                 again.push(letter);
             }
@@ -288,6 +315,10 @@ impl Drop for Abandoned<'_> {
         let failure = Failure::new(Class::Connection, "the runtime of the store has ended");
         self.courier.give_up_line(self.generation, &failure);
     }
+}
+
+fn unconfirmed() -> Failure {
+    Failure::new(Class::Unconfirmed, "no replica had it in time, which a strict rule waits for")
 }
 
 /// Whether a set has to be asked again with the full script.

@@ -47,6 +47,8 @@ pub(crate) enum Class {
     TryAgain,
     /// CLUSTERDOWN: nobody serves the slot. Nothing was done.
     ClusterDown,
+    /// It was done, and no replica has said in time that it has it too.
+    Unconfirmed,
     /// A reply that belongs to another call, or that cannot be read.
     Strange,
     /// Anything else.
@@ -73,6 +75,7 @@ impl Class {
             | Self::Asked
             | Self::TryAgain
             | Self::ClusterDown
+            | Self::Unconfirmed
             | Self::Other => false,
         }
     }
@@ -85,6 +88,7 @@ impl Class {
             // A script that runs out of memory has written what came before.
             | Self::OutOfMemory
             | Self::Strange
+            | Self::Unconfirmed
             | Self::Other => true,
             Self::Down
             | Self::Overload
@@ -98,6 +102,11 @@ impl Class {
             | Self::TryAgain
             | Self::ClusterDown => false,
         }
+    }
+
+    /// Whether the server may have counted what was asked, which will be known when it answers again.
+    pub(crate) const fn is_doubtful(self) -> bool {
+        matches!(self, Self::Timeout | Self::Unconfirmed)
     }
 
     /// Whether a cluster says with it that a slot is served otherwise than was thought.
@@ -123,6 +132,7 @@ impl Class {
             Self::NoScript => &counters.no_script,
             Self::Moved | Self::Asked => &counters.redirects,
             Self::TryAgain | Self::ClusterDown => &counters.slot_failures,
+            Self::Unconfirmed => &counters.unconfirmed,
             Self::Strange => &counters.strange_replies,
             Self::Other => &counters.other_failures,
             // Counted when it was given up.

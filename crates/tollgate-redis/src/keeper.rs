@@ -40,6 +40,7 @@ pub(crate) struct Keeper {
     pub(crate) whereabouts: Whereabouts,
     pub(crate) heartbeat: Heartbeat,
     pub(crate) courier: Arc<Courier>,
+    pub(crate) strict: Option<Arc<Courier>>,
     pub(crate) condition: Arc<Condition>,
     pub(crate) hearing: Arc<Hearing>,
 }
@@ -106,6 +107,9 @@ impl Keeper {
             };
             self.hearing.stop();
             self.courier.give_up(&failure);
+            if let Some(strict) = &self.strict {
+                strict.give_up(&failure);
+            }
             // Nobody will ever know.
             self.common.owed.clear_doubts(self.link, false);
             self.degraded(&failure);
@@ -126,7 +130,21 @@ impl Keeper {
         memory.last_run = Some(server.run.clone());
         self.find(&address, memory);
         self.reach(&connection, Some(server), took);
+        self.reach_strictly(&address).await;
         Ok(connection)
+    }
+
+    /// Has another connection for those who wait for replicas, if there is none and can be.
+    async fn reach_strictly(&self, address: &Address) {
+        if let Some(strict) = &self.strict
+            && strict.why_down().is_some()
+            && self.courier.why_down().is_none()
+        {
+            match self.whereabouts.connect_again(address).await {
+                Ok(connection) => strict.open(connection),
+                Err(failure) => self.common.count(&failure),
+            }
+        }
     }
 
     /// Takes down where the server is; tells if it is another one.
@@ -199,6 +217,9 @@ impl Keeper {
                     if given_up.is_some() {
                         self.common.seen.begin(&self.hearing);
                         self.reach(&connection, None, took);
+                    }
+                    if let Some(address) = &memory.last_address {
+                        self.reach_strictly(address).await;
                     }
                 }
                 Err(failure) => {

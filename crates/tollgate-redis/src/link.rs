@@ -18,6 +18,8 @@ pub(crate) struct Link {
     /// No other link of the store has it.
     pub(crate) number: u32,
     pub(crate) courier: Arc<Courier>,
+    /// Who waits for the server's replicas, if it can have some.
+    strict: Option<Arc<Courier>>,
     pub(crate) condition: Arc<Condition>,
     pub(crate) hearing: Arc<Hearing>,
     keeper: JoinHandle<()>,
@@ -32,6 +34,7 @@ impl Link {
     ) -> Arc<Self> {
         let number = common.next_link();
         let courier = Arc::new(Courier::new(common));
+        let strict = common.has_replicas.then(|| Arc::new(courier.strict()));
         let condition = Arc::new(Condition::new(common.nodes, whereabouts.name()));
         let hearing = Arc::new(Hearing::default());
         let keeper = Keeper {
@@ -40,11 +43,17 @@ impl Link {
             whereabouts,
             heartbeat: heartbeat(number),
             courier: Arc::clone(&courier),
+            strict: strict.clone(),
             condition: Arc::clone(&condition),
             hearing: Arc::clone(&hearing),
         };
         let keeper = common.handle.spawn(keeper.keep());
-        Arc::new(Self { number, courier, condition, hearing, keeper })
+        Arc::new(Self { number, courier, strict, condition, hearing, keeper })
+    }
+
+    /// Who carries sets, of which some may be strict.
+    pub(crate) fn courier(&self, strict: bool) -> &Arc<Courier> {
+        self.strict.as_ref().filter(|_| strict).unwrap_or(&self.courier)
     }
 }
 

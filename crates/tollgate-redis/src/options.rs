@@ -212,6 +212,11 @@ impl Options {
         }
     }
 
+    /// Whether another server may take the place of one.
+    pub(crate) fn has_replicas(&self) -> bool {
+        !matches!(self.deployment, Deployment::Single(_))
+    }
+
     /// Whether the way to the server is encrypted.
     pub fn is_encrypted(&self) -> bool {
         matches!(self.connection.addr(), ConnectionAddr::TcpTls { .. })

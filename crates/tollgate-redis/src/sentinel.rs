@@ -90,6 +90,14 @@ impl Sentinels {
         Err(failure)
     }
 
+    /// Another connection to a primary.
+    pub(crate) async fn connect_again(
+        &self,
+        address: &Address,
+    ) -> Result<MultiplexedConnection, Failure> {
+        self.primaries.connect_deaf(address).await
+    }
+
     async fn connect_to(
         &self,
         address: Address,

@@ -28,6 +28,14 @@ pub(crate) enum Servers {
     Cluster(Surveyed),
 }
 
+/// Where sets go.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct To {
+    pub(crate) slot: u16,
+    /// Whether a replica has to have what is written.
+    pub(crate) strict: bool,
+}
+
 /// A link that is looked at.
 pub(crate) enum Looked<'a> {
     Lent(&'a Link),
@@ -98,15 +106,15 @@ impl Servers {
     pub(crate) async fn ask(
         &self,
         sets: SmallVec<[Packed; 1]>,
-        slot: u16,
+        to: To,
         until: Instant,
     ) -> Result<Reply, Failure> {
         match self {
             Self::One(link) => {
-                let reply = link.courier.ask(Letter::new(sets, until)).await;
+                let reply = link.courier(to.strict).ask(Letter::new(sets, until)).await;
                 reply.map_err(|returned| returned.failure)
             }
-            Self::Cluster(surveyed) => surveyed.cluster.ask(sets, slot, until).await,
+            Self::Cluster(surveyed) => surveyed.cluster.ask(sets, to, until).await,
         }
     }
 

@@ -30,7 +30,7 @@ use crate::failure::{Class, Failure};
 use crate::options::{Options, OptionsError};
 use crate::owed::Owed;
 use crate::seen::{Seen, When};
-use crate::servers::Servers;
+use crate::servers::{Servers, To};
 use crate::twin::{self, Answer, Cells, Counter, Naming, Packed};
 
 /// State in Redis or Valkey, shared by all who use the same server and prefix.
@@ -82,6 +82,7 @@ impl Redis {
             owed: Owed::default(),
             nodes: options.nodes,
             on_event: options.on_event.clone(),
+            has_replicas: options.has_replicas(),
             links: AtomicU32::new(0),
             telling: AtomicUsize::new(0),
         });
@@ -188,7 +189,9 @@ impl Redis {
         let mut letter: SmallVec<[Packed; 1]> = SmallVec::new();
         letter.extend(riders.packed(&self.common.naming));
         letter.push(packed);
-        let Reply { mut answers, sent, received } = self.servers.ask(letter, slot, until).await?;
+        let strict = set.checks().iter().any(Check::is_strict);
+        let Reply { mut answers, sent, received } =
+            self.servers.ask(letter, To { slot, strict }, until).await?;
         riders.arrived(&self.common.owed);
         let answer = answers.pop().ok_or_else(|| self.unanswered())?;
         let when = When { now: answer.now, sent, received };

@@ -54,6 +54,17 @@ impl Whereabouts {
         }
     }
 
+    /// Another connection to where one is already, which hears nothing.
+    pub(crate) async fn connect_again(
+        &self,
+        address: &Address,
+    ) -> Result<MultiplexedConnection, Failure> {
+        match self {
+            Self::At(connector, _) => connector.connect_deaf(address).await,
+            Self::Named(sentinels) => sentinels.connect_again(address).await,
+        }
+    }
+
     /// Waits until another address is told than this.
     pub(crate) async fn moved(&self, from: Option<&Address>) {
         match self {

@@ -55,10 +55,7 @@ impl Server {
     }
 
     pub(crate) fn start(setup: Setup) -> Self {
-        let folder = tempfile::Builder::new()
-            .prefix("tollgate-testbed-")
-            .tempdir()
-            .expect("a folder for temporary files can be made");
+        let folder = folder();
         let ports = Ports::find(setup.port);
         let (connection, process) = (Mutex::default(), Mutex::default());
         let mut server = Self { setup, ports, connection, process, folder };
@@ -227,6 +224,14 @@ impl Server {
         let process = locked(&self.process);
         ask(process.as_ref().expect("the server was killed and not restarted"))
     }
+}
+
+/// Where a server keeps its files: in memory, where that can be had. A server of a cluster stands still
+/// until each change of its map is on disk, which says something about the disk and nothing else.
+fn folder() -> TempDir {
+    let named = || tempfile::Builder::new().prefix("tollgate-testbed-").to_owned();
+    let in_memory = named().tempdir_in("/dev/shm");
+    in_memory.or_else(|_| named().tempdir()).expect("a folder for temporary files can be made")
 }
 
 /// A test that panicked in the middle of something still has to end its server.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tollgate::{Limit, Limiter};
 use tollgate_redis::{Counts, Event, Options, Redis};
-use tollgate_testbed::{Kind, Server};
+use tollgate_testbed::{Cluster, Kind, Server};
 
 use crate::cores;
 
@@ -20,12 +20,29 @@ pub(crate) static LIMITS: LazyLock<[Limit; 5]> = LazyLock::new(|| {
         .map(|name| Limit::token_bucket(name, "1000/h burst 1000".parse().unwrap()).unwrap())
 });
 
-/// A server and nodes on it.
-pub(crate) struct Ground {
+/// A server, or those of a cluster, and nodes on it.
+pub(crate) struct Ground<S = Server> {
     // The nodes end before what they run on.
     pub(crate) nodes: Vec<Limiter<Redis>>,
     pub(crate) runtime: Runtime,
-    pub(crate) server: Server,
+    pub(crate) server: S,
+}
+
+/// What has used so much processor time so far.
+pub(crate) trait Busy {
+    fn time(&self) -> Duration;
+}
+
+impl Busy for Server {
+    fn time(&self) -> Duration {
+        self.cpu_time()
+    }
+}
+
+impl Busy for Cluster {
+    fn time(&self) -> Duration {
+        self.servers().iter().map(Server::cpu_time).sum()
+    }
 }
 
 impl Ground {
@@ -36,9 +53,23 @@ impl Ground {
         let url = server.url();
         Self::behind(server, &url, nodes)
     }
+}
 
+impl Ground<Cluster> {
+    /// As many nodes as said, on an empty cluster of three primaries.
+    pub(crate) fn cluster(kind: Kind, nodes: usize) -> Self {
+        let cluster = Cluster::setup(kind).replicas_each(0).start();
+        for server in cluster.servers() {
+            cores::keep_to_its_own(server);
+        }
+        let url = cluster.url();
+        Self::behind(cluster, &url, nodes)
+    }
+}
+
+impl<S> Ground<S> {
     /// The same, reached at another address than the server's own.
-    pub(crate) fn behind(server: Server, url: &str, nodes: usize) -> Self {
+    pub(crate) fn behind(server: S, url: &str, nodes: usize) -> Self {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
         let nodes = (0..nodes).map(|_| node(&runtime, url)).collect();
         Self { nodes, runtime, server }

@@ -9,7 +9,7 @@ use tollgate::{Ask, Check, Cost, Limit, Limiter, Outage, Plan};
 use tollgate_redis::Redis;
 
 use crate::callers::{CALLERS, Draws, key};
-use crate::ground::{Ground, LIMITS};
+use crate::ground::{Busy, Ground, LIMITS};
 
 /// What is asked.
 #[derive(Clone, Copy)]
@@ -101,7 +101,7 @@ pub(crate) fn micros_each(time: Duration, count: usize) -> f64 {
     time.as_secs_f64() * 1e6 / count as f64
 }
 
-impl Ground {
+impl<S: Busy> Ground<S> {
     /// Asks so often about callers drawn at random, by so many tasks of each node. What was
     /// measured while nodes did without the server, because this machine stood still for half a
     /// second, says nothing: then it is done again.
@@ -121,7 +121,7 @@ impl Ground {
     fn load_once(&self, asked: Asked, tasks: usize, decisions: usize) -> Taken {
         let each = decisions / self.nodes.len() / tasks;
         let calls = self.counted(|counts| counts.calls);
-        let (server, own, start) = (self.server.cpu_time(), own_time(), Instant::now());
+        let (server, own, start) = (self.server.time(), own_time(), Instant::now());
         self.each_task(tasks, |node, _| {
             let mut draws = Draws::new(start.elapsed().as_nanos() as usize);
             async move {
@@ -133,7 +133,7 @@ impl Ground {
         Taken {
             decisions: each * self.nodes.len() * tasks,
             by_the_clock: start.elapsed(),
-            server: self.server.cpu_time().checked_sub(server).unwrap(),
+            server: self.server.time().checked_sub(server).unwrap(),
             own: own_time().checked_sub(own).unwrap(),
             calls: self.counted(|counts| counts.calls) - calls,
         }

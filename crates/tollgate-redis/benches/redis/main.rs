@@ -7,7 +7,7 @@
 //! cargo bench -p tollgate-redis --bench redis -- cost redis      some parts, on one server
 //! ```
 //!
-//! The parts are `cost`, `wait`, `denied` and `bytes`. `count TIMES` only decides so many times,
+//! The parts are `cost`, `cluster`, `wait`, `denied` and `bytes`. `count TIMES` only decides so many times,
 //! so that `scripts/bench` can count instructions with valgrind. The server runs on one core, and
 //! all the rest on another.
 
@@ -27,6 +27,7 @@
 
 mod bytes;
 mod callers;
+mod cluster;
 mod cores;
 mod cost;
 mod count;
@@ -66,12 +67,12 @@ fn main() {
     {
         return count::run(times.parse().unwrap());
     }
-    let known = ["cost", "wait", "denied", "bytes", "full", "redis", "valkey"];
+    let known = ["cost", "cluster", "wait", "denied", "bytes", "full", "redis", "valkey"];
     for argument in &arguments {
         assert!(known.contains(&argument.as_str()), "no part called {argument}: {known:?}");
     }
     let says = |word: &str| arguments.iter().any(|argument| argument == word);
-    let all = !["cost", "wait", "denied", "bytes"].iter().any(|part| says(part));
+    let all = !["cost", "cluster", "wait", "denied", "bytes"].iter().any(|part| says(part));
     let both = says("redis") == says("valkey");
     let kinds = [(Kind::Redis, "redis"), (Kind::Valkey, "valkey")];
     let scale = if says("full") { FULL } else { QUICK };
@@ -81,6 +82,9 @@ fn main() {
     for (kind, _) in kinds.into_iter().filter(|(_, name)| both || says(name)) {
         if let Some(calls) = &calls {
             cost::compare(kind, calls, scale);
+        }
+        if all || says("cluster") {
+            cluster::compare(kind, scale);
         }
         if all || says("wait") {
             wait::measure(kind, scale);

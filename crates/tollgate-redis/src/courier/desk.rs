@@ -7,12 +7,12 @@ use redis::aio::MultiplexedConnection;
 use smallvec::SmallVec;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
-use tollgate_core::Time;
+use tollgate_core::{Ruling, Time};
 
 use super::parcel::Parcel;
 use super::{Outcome, Reply, Returned, is_to_be_asked_again};
 use crate::failure::{Class, Failure};
-use crate::twin::{Answer, How, Packed, Script};
+use crate::twin::{Answer, How, Packed, Reached, Script};
 
 /// Calls under way at a time. Two keep the server busy while answers travel; more would only make
 /// the calls smaller.
@@ -78,6 +78,14 @@ impl Letter {
     pub(super) fn unanswered(&self) -> impl Iterator<Item = &Packed> {
         let sets = self.sets.iter().zip(&self.answers);
         sets.filter(|(_, answer)| answer.is_none()).map(|(set, _)| set)
+    }
+
+    /// Whether it has charged nothing that could be forgotten.
+    pub(super) fn is_refused(&self) -> bool {
+        let refused = |answer: &Option<Answer>| {
+            answer.as_ref().is_some_and(|answer| answer.ruling == Reached::Decided(Ruling::Refused))
+        };
+        self.answers.iter().all(refused)
     }
 
     /// Takes the answers of its sets; whether all are there now.

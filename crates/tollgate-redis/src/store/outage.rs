@@ -90,7 +90,7 @@ impl Redis {
         decisions: &mut [Option<Decision>],
         class: Class,
     ) -> Option<Applied> {
-        let doubtful = class == Class::Timeout;
+        let doubtful = class.is_doubtful();
         let mut checks: SmallVec<[Check<'_>; 8]> = SmallVec::new();
         let mut asked: SmallVec<[(usize, Counter); 8]> = SmallVec::new();
         let mut term_is_asked = false;

@@ -11,6 +11,7 @@ use tokio::time::{Instant, sleep};
 use tollgate_core::{Ask, Check, Id, Set};
 
 use super::Redis;
+use crate::servers::To;
 use crate::twin::Packed;
 
 /// For so long something is told again that may not have been heard.
@@ -32,6 +33,7 @@ impl Redis {
         self.common.seen.forget(counter, self.common.clock.machine());
         let again = matches!(check.asks(), Ask::Settle { .. });
         let slot = self.servers.slot(&self.common, counter);
+        let to = To { slot, strict: false };
         let (common, servers) = (Arc::clone(&self.common), Arc::clone(&self.servers));
         if common.telling.fetch_add(1, Ordering::Relaxed) >= MOST {
             common.telling.fetch_sub(1, Ordering::Relaxed);
@@ -42,7 +44,7 @@ impl Redis {
             let over = Instant::now() + WITHIN;
             loop {
                 let until = Instant::now() + common.deadline;
-                match servers.ask(smallvec![packed.clone()], slot, until).await {
+                match servers.ask(smallvec![packed.clone()], to, until).await {
                     Ok(_) => {
                         common.counters.refunds.one();
                         break;

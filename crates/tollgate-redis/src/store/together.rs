@@ -4,14 +4,14 @@ use futures_util::future::join_all;
 use smallvec::SmallVec;
 use tokio::time::Instant;
 use tollgate::{Applied, CheckError};
-use tollgate_core::{Decision, Set};
+use tollgate_core::{Check, Decision, Set};
 
 use super::splitting::Split;
 use super::{Redis, Seeing, counters_of};
 use crate::courier::Reply;
 use crate::failure::Failure;
 use crate::seen::When;
-use crate::servers::Servers;
+use crate::servers::{Servers, To};
 use crate::twin::{self, Packed};
 
 /// The most checks that go in one letter.
@@ -78,7 +78,9 @@ impl Redis {
         let mut checks = 0;
         for set in sets {
             checks += set.checks().len();
-            let simple = matches!(Split::of(set), Split::Cluster) && !twin::is_contradictory(set);
+            let simple = matches!(Split::of(set), Split::Cluster)
+                && !twin::is_contradictory(set)
+                && !(self.common.has_replicas && set.checks().iter().any(Check::is_strict));
             if !simple || checks > CHECKS {
                 break;
             }
@@ -110,8 +112,9 @@ impl Redis {
         }
         let asked = packed.into_iter().zip(&denied).filter(|(_, denied)| denied.is_none());
         let letter: SmallVec<[Packed; 1]> = asked.map(|(packed, _)| packed).collect();
+        let to = To { slot: 0, strict: false };
         let reply =
-            if letter.is_empty() { None } else { Some(self.servers.ask(letter, 0, until).await) };
+            if letter.is_empty() { None } else { Some(self.servers.ask(letter, to, until).await) };
         let (mut answers, failure) = match reply {
             Some(Ok(Reply { answers, sent, received })) => {
                 (Some((answers.into_iter(), (sent, received))), None)

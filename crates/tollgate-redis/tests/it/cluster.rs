@@ -93,6 +93,8 @@ fn move_slots(cluster: &Cluster, count: usize) {
     slots.sort_by_key(|slot| !used(slot));
     for slot in slots.into_iter().take(count) {
         cluster.move_slot(slot, from, to);
+        // Moving takes a processor of its own; there are two for everybody.
+        let_pass(Duration::from_millis(20));
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tollgate::ManualClock;
 use tollgate_redis::{Options, Redis};
-use tollgate_testbed::{Cluster, Kind, Sentinels, Server, Setup};
+use tollgate_testbed::{Cluster, Kind, Sentinels, SentinelsSetup, Server, Setup};
 
 /// Who every test is to the server.
 pub(crate) const USER: &str = "tollgate";
@@ -18,9 +18,9 @@ pub(crate) const PERMISSIONS: &str = "resetkeys resetchannels -@all ~tollgate:* 
     +eval +evalsha +time +mget +set +setrange +exists +del +publish \
     +zadd +zscore +zcard +zremrangebyscore +pexpire +subscribe +info";
 /// What it may do besides where sentinels name the primary …
-pub(crate) const WITH_SENTINELS: &str = "+role";
+pub(crate) const WITH_SENTINELS: &str = "+role +wait";
 /// … and in a cluster.
-pub(crate) const IN_A_CLUSTER: &str = "+cluster|slots +asking";
+pub(crate) const IN_A_CLUSTER: &str = "+cluster|slots +asking +wait";
 
 /// A server with that user, to say more about.
 pub(crate) fn setup(kind: Kind) -> Setup {
@@ -52,8 +52,13 @@ impl Ground for Cluster {
 
 /// A primary, two replicas and three sentinels with that user.
 pub(crate) fn sentinels(kind: Kind) -> Sentinels {
+    guarded_sentinels(kind).start()
+}
+
+/// The same, to say more about.
+pub(crate) fn guarded_sentinels(kind: Kind) -> SentinelsSetup {
     let user = format!("{USER} on >{PASSWORD} {PERMISSIONS} {WITH_SENTINELS}");
-    Sentinels::setup(kind).user(&user).start()
+    Sentinels::setup(kind).user(&user)
 }
 
 /// A cluster of three primaries, and as many replicas of each, with that user.

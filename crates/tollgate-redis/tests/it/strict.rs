@@ -1,0 +1,103 @@
+//! Strict rules: what was admitted is on a replica too, or the rule goes by its word on an outage.
+
+use std::time::Duration;
+
+use tollgate::By;
+use tollgate_core::{Ask, Check, Limit, Outage};
+use tollgate_redis::Redis;
+use tollgate_testbed::{Kind, wait_until};
+
+use crate::asking::ask;
+use crate::stage::{Ground, Stage, cluster, sentinels};
+use crate::trial::long_or;
+
+const BURST: u64 = 1_000;
+
+fn limit() -> Limit {
+    let quota = format!("1/day burst {BURST}").parse().unwrap();
+    Limit::token_bucket("orders", quota).unwrap().without_debt()
+}
+
+/// Takes one unit, and says who decided that, and whether it was admitted.
+fn take<G: Ground>(stage: &Stage<G>, store: &Redis, limit: &Limit, strict: bool) -> (By, bool) {
+    let check = Check::new(limit, "alice").if_unreachable(Outage::Deny).strictly(strict);
+    let (applied, decision) = stage.block_on(ask(store, check));
+    (applied.by, decision.is_allowed())
+}
+
+fn remaining<G: Ground>(stage: &Stage<G>, store: &Redis, limit: &Limit) -> u64 {
+    let peek = Check::new(limit, "alice").ask(Ask::peek());
+    stage.block_on(ask(store, peek)).1.remaining()
+}
+
+#[test]
+fn without_a_replica_a_strict_rule_goes_by_its_word_and_no_other_does() {
+    let stage = Stage::with(sentinels(Kind::Redis));
+    let (store, limit) = (stage.start(stage.apart()), limit());
+    wait_until("it can be had", Duration::from_secs(5), || {
+        take(&stage, &store, &limit, true) == (By::Store, true)
+    });
+    let primary = stage.server.primary();
+    let replicas = || (0..3).filter(|index| *index != primary);
+    for replica in replicas() {
+        stage.server.servers()[replica].pause();
+    }
+    let unconfirmed = store.counts().unconfirmed;
+    assert_eq!(take(&stage, &store, &limit, true), (By::Policy, false), "nobody else has it");
+    assert_eq!(store.counts().unconfirmed, unconfirmed + 1);
+    assert_eq!(take(&stage, &store, &limit, false), (By::Store, true), "nobody else has to");
+    for replica in replicas() {
+        stage.server.servers()[replica].resume();
+    }
+    wait_until("it can be had again", Duration::from_secs(10), || {
+        take(&stage, &store, &limit, true) == (By::Store, true)
+    });
+}
+
+#[test]
+fn what_a_strict_rule_admitted_survives_the_primary() {
+    let stage = Stage::with(sentinels(Kind::Redis));
+    let (store, limit) = (stage.start(stage.apart()), limit());
+    wait_until("it can be had", Duration::from_secs(5), || {
+        take(&stage, &store, &limit, true) == (By::Store, true)
+    });
+    for _ in 0..long_or(20, 2) {
+        let before = remaining(&stage, &store, &limit);
+        let mut admitted = 0;
+        for _ in 0..20 {
+            admitted += u64::from(take(&stage, &store, &limit, true) == (By::Store, true));
+        }
+        let killed = stage.server.kill_primary();
+        stage.server.wait_until_switched(killed);
+        wait_until("the new one is used", Duration::from_secs(10), || store.health().up);
+        let after = remaining(&stage, &store, &limit);
+        assert!(admitted > 0);
+        // One that nobody was told of may have arrived as well.
+        assert!(
+            after <= before - admitted,
+            "{admitted} of {before} were admitted, {after} are left"
+        );
+        stage.server.restart(killed);
+        stage.server.wait_until_settled();
+        wait_until("it can be had", Duration::from_secs(10), || {
+            take(&stage, &store, &limit, true) == (By::Store, true)
+        });
+    }
+}
+
+#[test]
+fn in_a_cluster_each_primary_has_its_own_replicas() {
+    let stage = Stage::with(cluster(Kind::Valkey, 1));
+    let (store, limit) = (stage.start(stage.apart()), limit());
+    wait_until("it can be had", Duration::from_secs(5), || {
+        take(&stage, &store, &limit, true) == (By::Store, true)
+    });
+    for server in stage.server.servers() {
+        let role = server.info("replication")["role"].clone();
+        if role == "slave" {
+            server.pause();
+        }
+    }
+    assert_eq!(take(&stage, &store, &limit, true), (By::Policy, false));
+    assert_eq!(take(&stage, &store, &limit, false), (By::Store, true));
+}
