@@ -13,6 +13,16 @@
 -- so that most takes change nothing but one moment; it is never kept beyond the horizon.
 local pages = {}
 
+-- What is under a key that was not named beforehand. Of a slot that is on its way to another server, it
+-- may be said that the key is not here: then it is not.
+local function look_up(key)
+  local found = redis.pcall('MGET', key)
+  if found.err and not find(found.err, 'non local key', 1, true) then
+    error(found.err)
+  end
+  return found[1]
+end
+
 local function open_page(key, text)
   local format, lives, longest, pruned, entries = 1, 0, 0, 0, ''
   -- What is no page of ours will be written over.
@@ -38,8 +48,7 @@ local function open_page(key, text)
 end
 
 local function page_at(key)
-  -- Of a slot that is on its way to another server, it may be said that the key is not here.
-  return pages[key] or open_page(key, redis.pcall('MGET', key)[1])
+  return pages[key] or open_page(key, look_up(key))
 end
 
 local function find_in_page(page, who)

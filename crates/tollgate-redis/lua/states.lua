@@ -63,8 +63,7 @@ local function read_cells(records)
     if home == 1 then
       cell.page_key = key
       if not look_in_page(cell, pages[key] or open_page(key, values[index])) then
-        -- It is not here either if its slot is on its way to another server and says so.
-        look_at_own(cell, redis.pcall('MGET', own_key(key, who))[1])
+        look_at_own(cell, look_up(own_key(key, who)))
       end
     elseif home == 2 then
       look_at_own(cell, values[index])

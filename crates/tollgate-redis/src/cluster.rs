@@ -182,6 +182,8 @@ impl Cluster {
         let link = Link::start(&self.common, whereabouts, |number| {
             Heartbeat::in_slots_of(&self.common.naming, Arc::clone(&self.chart), number)
         });
+        // Which of them the store's clock goes by is decided when the map is drawn.
+        link.courier.set_tells_time(false);
         let member =
             Member { address: address.clone(), link: Arc::clone(&link), is_leaving: false };
         self.members.store(Arc::new(members.iter().cloned().chain([member]).collect()));
@@ -212,8 +214,14 @@ impl Cluster {
                 }
             }
         }
+        let answers = |owner: &u32| {
+            let mut members = before.iter();
+            members.any(|member| member.link.number == *owner && member.link.condition.is_up())
+        };
         for (slot, owner) in (0..slot::SLOTS).zip(&served) {
-            self.chart.set(slot, *owner);
+            // Who is named by nobody any more, and answers, says itself what is to become of it.
+            let owner = owner.or_else(|| self.chart.owner(slot).filter(answers));
+            self.chart.set(slot, owner);
         }
         for (from, to) in promoted {
             self.common.counters.failovers.one();

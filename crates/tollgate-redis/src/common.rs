@@ -1,7 +1,7 @@
 //! What all servers of a store have in common.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
@@ -32,8 +32,6 @@ pub(crate) struct Common {
     pub(crate) has_replicas: bool,
     /// How many links there have been.
     pub(crate) links: AtomicU32,
-    /// How much is on its way that nobody waits for.
-    pub(crate) telling: AtomicUsize,
 }
 
 impl Common {

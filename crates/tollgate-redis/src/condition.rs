@@ -49,6 +49,11 @@ impl Condition {
         *self.up.borrow()
     }
 
+    /// Whether it is up, and there.
+    pub(crate) fn is_up_at(&self, address: &str) -> bool {
+        self.is_up() && self.known().address == address
+    }
+
     /// Waits until it has been reached.
     pub(crate) async fn reached(&self) {
         // Whoever sends lives as long as this does.

@@ -36,6 +36,8 @@ pub(crate) struct Reply {
     pub(crate) sent: Time,
     /// … and when it was answered.
     pub(crate) received: Time,
+    /// Whether a replica has it too, where one has to.
+    pub(crate) confirmed: bool,
 }
 
 /// What comes back instead.
@@ -71,7 +73,7 @@ pub(crate) struct Courier {
 impl Courier {
     pub(crate) fn new(common: &Arc<Common>) -> Self {
         let down = Failure::new(Class::Down, "it has not been reached yet");
-        let desk = Mutex::new(Desk::new(down));
+        let desk = Mutex::new(Desk::new(down, desk::CALLS));
         let (common, trouble) = (Arc::clone(common), Arc::new(Notify::new()));
         Self { desk, common, tells_time: AtomicBool::new(true), strict: false, trouble }
     }
@@ -79,9 +81,10 @@ impl Courier {
     /// Another one to the same server, who waits for its replicas. Who looks after the connection of
     /// one looks after both.
     pub(crate) fn strict(&self) -> Self {
-        let other = Self::new(&self.common);
-        let trouble = Arc::clone(&self.trouble);
-        Self { strict: true, tells_time: AtomicBool::new(false), trouble, ..other }
+        let down = Failure::new(Class::Down, "it has not been reached yet");
+        let desk = Mutex::new(Desk::new(down, desk::STRICT_CALLS));
+        let (common, trouble) = (Arc::clone(&self.common), Arc::clone(&self.trouble));
+        Self { desk, common, tells_time: AtomicBool::new(false), strict: true, trouble }
     }
 
     /// Whether the store's clock is to go by this server's.
@@ -209,10 +212,11 @@ impl Courier {
         let counters = &self.common.counters;
         counters.calls.add(calls);
         counters.in_flight.add(calls);
-        let broken = line.broken.notified();
+        let broken = Arc::clone(&line.broken);
+        let broken = broken.notified();
         let answer = tokio::select! {
             biased;
-            answer = timeout_at(until, self.put(parcels, &mut line.connection)) => answer,
+            answer = timeout_at(until, self.put(parcels, line)) => answer,
             // It was sent, and may be done yet.
             () = broken => Ok(Err(Failure::new(Class::Timeout, "it was given up meanwhile"))),
         };
@@ -226,11 +230,8 @@ impl Courier {
     }
 
     /// Puts calls to the server: by the name of their scripts, or, if it does not know one, in full.
-    async fn put(
-        &self,
-        parcels: &mut [Parcel],
-        connection: &mut MultiplexedConnection,
-    ) -> Result<bool, Failure> {
+    async fn put(&self, parcels: &mut [Parcel], line: &mut Line) -> Result<bool, Failure> {
+        let connection = &mut line.connection;
         let now = self.common.clock.driven();
         self.desk().tag_all(parcels);
         send(connection, parcels, now).await?;
@@ -242,7 +243,17 @@ impl Courier {
             }
             send(connection, parcels, now).await?;
         }
-        if self.strict { self.confirm(connection).await } else { Ok(true) }
+        if !self.strict {
+            return Ok(true);
+        }
+        // Whatever is wrong with this, the calls have been answered.
+        Ok(self.confirm(connection).await.unwrap_or_else(|failure| {
+            self.common.count(&failure);
+            if failure.class.gives_up() {
+                self.give_up_line(line.generation, &failure);
+            }
+            false
+        }))
     }
 
     /// Whether a replica says in time that it has what was written over a connection.
@@ -282,13 +293,7 @@ impl Courier {
         let mut again = Vec::new();
         for mut letter in letters {
             if letter.take(&mut answers, sent) {
-                if confirmed || letter.is_refused() {
-                    letter.finish(received);
-                } else {
-                    let failure = unconfirmed();
-                    self.common.count(&failure);
-                    letter.fail(&failure);
-                }
+                letter.finish(received, confirmed);
             } else {
                 again.push(letter);
             }
@@ -315,10 +320,6 @@ impl Drop for Abandoned<'_> {
         let failure = Failure::new(Class::Connection, "the runtime of the store has ended");
         self.courier.give_up_line(self.generation, &failure);
     }
-}
-
-fn unconfirmed() -> Failure {
-    Failure::new(Class::Unconfirmed, "no replica had it in time, which a strict rule waits for")
 }
 
 /// Whether a set has to be asked again with the full script.

@@ -27,6 +27,8 @@ const BEAT: Duration = Duration::from_millis(500);
 const SOON: Duration = Duration::from_millis(50);
 /// Between two attempts to connect, at least.
 const PAUSE: Duration = Duration::from_millis(500);
+/// Between two attempts where the server is said to be somewhere else.
+const MOVED: Duration = Duration::from_millis(100);
 /// Beats of which the one with the most nodes counts: one that was held up is still there.
 const BEATS: usize = 10;
 /// The server forgets a node that has not been heard for so long. Who comes back sooner and is not
@@ -37,7 +39,7 @@ const REMEMBERED: Duration = Duration::from_millis(1_500);
 pub(crate) struct Keeper {
     pub(crate) common: Arc<Common>,
     pub(crate) link: u32,
-    pub(crate) whereabouts: Whereabouts,
+    pub(crate) whereabouts: Arc<Whereabouts>,
     pub(crate) heartbeat: Heartbeat,
     pub(crate) courier: Arc<Courier>,
     pub(crate) strict: Option<Arc<Courier>>,
@@ -75,6 +77,8 @@ struct Memory {
     /// Where the server was said to be when it was looked for last.
     told: Option<Address>,
     attempt: Instant,
+    /// When the connection of those who wait for replicas may be tried again.
+    next_strict: Instant,
 }
 
 impl Keeper {
@@ -88,13 +92,16 @@ impl Keeper {
             last_address: None,
             told: None,
             attempt: Instant::now(),
+            next_strict: Instant::now(),
         };
+        let mut began = Instant::now();
         loop {
             tokio::select! {
                 () = sleep_until(memory.attempt) => {}
-                // There is somewhere to go.
-                () = self.whereabouts.moved(memory.told.as_ref()) => {}
+                // There is somewhere to go; and not again and again if some cannot agree on where.
+                () = self.whereabouts.moved(memory.told.as_ref()) => sleep_until(began + MOVED).await,
             }
+            began = Instant::now();
             memory.attempt = self.next_moment(PAUSE, PAUSE);
             memory.told = self.whereabouts.told();
             self.common.counters.connections.one();
@@ -121,7 +128,7 @@ impl Keeper {
         let ear = Ear { common: Arc::clone(&self.common), trouble };
         let Connected { mut connection, server, address } =
             self.whereabouts.connect(Arc::new(ear)).await?;
-        self.common.seen.begin(&self.hearing);
+        self.common.seen.begin(&self.hearing, self.common.clock.machine());
         let asked = Instant::now();
         let beat = self.heartbeat.beat(&mut connection).await?;
         let took = asked.elapsed();
@@ -129,22 +136,34 @@ impl Keeper {
         self.note(beat, restarted, memory);
         memory.last_run = Some(server.run.clone());
         self.find(&address, memory);
+        // Of what was asked over the last connection nobody will ever know.
+        self.common.owed.clear_doubts(self.link, false);
         self.reach(&connection, Some(server), took);
-        self.reach_strictly(&address).await;
+        self.reach_strictly(memory);
         Ok(connection)
     }
 
-    /// Has another connection for those who wait for replicas, if there is none and can be.
-    async fn reach_strictly(&self, address: &Address) {
-        if let Some(strict) = &self.strict
-            && strict.why_down().is_some()
-            && self.courier.why_down().is_none()
-        {
-            match self.whereabouts.connect_again(address).await {
-                Ok(connection) => strict.open(connection),
-                Err(failure) => self.common.count(&failure),
-            }
+    /// Has another connection for those who wait for replicas, if there is none and can be. Nobody waits
+    /// for that here.
+    fn reach_strictly(&self, memory: &mut Memory) {
+        let Some(strict) = &self.strict else { return };
+        let Some(address) = memory.last_address.clone() else { return };
+        if strict.why_down().is_none() || memory.next_strict > Instant::now() {
+            return;
         }
+        memory.next_strict = Instant::now() + PAUSE;
+        let (strict, whereabouts) = (Arc::clone(strict), Arc::clone(&self.whereabouts));
+        let (common, condition) = (Arc::clone(&self.common), Arc::clone(&self.condition));
+        self.common.handle.spawn(async move {
+            match whereabouts.connect_again(&address).await {
+                // Unless it has been replaced meanwhile.
+                Ok(connection) if condition.is_up_at(&address.to_string()) => {
+                    strict.open(connection);
+                }
+                Ok(_) => {}
+                Err(failure) => common.count(&failure),
+            }
+        });
     }
 
     /// Takes down where the server is; tells if it is another one.
@@ -215,12 +234,10 @@ impl Keeper {
                         self.common.owed.clear_doubts(self.link, true);
                     }
                     if given_up.is_some() {
-                        self.common.seen.begin(&self.hearing);
+                        self.common.seen.begin(&self.hearing, self.common.clock.machine());
                         self.reach(&connection, None, took);
                     }
-                    if let Some(address) = &memory.last_address {
-                        self.reach_strictly(address).await;
-                    }
+                    self.reach_strictly(memory);
                 }
                 Err(failure) => {
                     self.common.count(&failure);
@@ -256,7 +273,7 @@ impl Keeper {
         if !beat.known && (recent || restarted) {
             self.common.counters.state_lost.one();
             // What was seen before is not how it stands.
-            self.common.seen.begin(&self.hearing);
+            self.common.seen.begin(&self.hearing, self.common.clock.machine());
             self.common.tell(&Event::StateLost);
         }
         self.common.owed.forget_recovered(self.common.clock.now());

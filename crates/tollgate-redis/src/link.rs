@@ -1,6 +1,7 @@
 //! One server as the store uses it: whoever carries sets there, and whoever looks after that.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 
 use tokio::task::JoinHandle;
 
@@ -22,6 +23,9 @@ pub(crate) struct Link {
     strict: Option<Arc<Courier>>,
     pub(crate) condition: Arc<Condition>,
     pub(crate) hearing: Arc<Hearing>,
+    /// How much is on its way that nobody waits for.
+    pub(crate) telling: AtomicUsize,
+    common: Arc<Common>,
     keeper: JoinHandle<()>,
 }
 
@@ -40,7 +44,7 @@ impl Link {
         let keeper = Keeper {
             common: Arc::clone(common),
             link: number,
-            whereabouts,
+            whereabouts: Arc::new(whereabouts),
             heartbeat: heartbeat(number),
             courier: Arc::clone(&courier),
             strict: strict.clone(),
@@ -48,7 +52,8 @@ impl Link {
             hearing: Arc::clone(&hearing),
         };
         let keeper = common.handle.spawn(keeper.keep());
-        Arc::new(Self { number, courier, strict, condition, hearing, keeper })
+        let (telling, common) = (AtomicUsize::new(0), Arc::clone(common));
+        Arc::new(Self { number, courier, strict, condition, hearing, telling, common, keeper })
     }
 
     /// Who carries sets, of which some may be strict.
@@ -60,5 +65,7 @@ impl Link {
 impl Drop for Link {
     fn drop(&mut self) {
         self.keeper.abort();
+        // Nobody will ever know.
+        self.common.owed.clear_doubts(self.number, false);
     }
 }

@@ -30,16 +30,20 @@ pub(crate) struct Seen {
 /// Whether we are told what is given back on one server: which time of hearing it is, of all
 /// servers; [`DEAF`] while we do not.
 #[derive(Debug, Default)]
-pub(crate) struct Hearing(AtomicU64);
+pub(crate) struct Hearing {
+    time: AtomicU64,
+    /// When it began, by this machine: what was asked before may have been given back unheard.
+    began: AtomicU64,
+}
 
 impl Hearing {
     /// We are not told any more.
     pub(crate) fn stop(&self) {
-        self.0.store(DEAF, Ordering::SeqCst);
+        self.time.store(DEAF, Ordering::SeqCst);
     }
 
     fn now(&self) -> u64 {
-        self.0.load(Ordering::SeqCst)
+        self.time.load(Ordering::SeqCst)
     }
 }
 
@@ -90,9 +94,10 @@ impl Seen {
     }
 
     /// From now on we are told what is given back. What was seen before may have been, unheard.
-    pub(crate) fn begin(&self, hearing: &Hearing) {
+    pub(crate) fn begin(&self, hearing: &Hearing, machine: Time) {
         let begun = self.begun.fetch_add(1, Ordering::SeqCst) + 1;
-        hearing.0.store(begun, Ordering::SeqCst);
+        hearing.began.store(machine.as_micros(), Ordering::SeqCst);
+        hearing.time.store(begun, Ordering::SeqCst);
     }
 
     /// What a counter of the server that we hear so may be refused by, without asking.
@@ -113,9 +118,13 @@ impl Seen {
 
     /// A server answered with this state.
     pub(crate) fn put(&self, counter: Counter, state: &State, when: When, hearing: &Hearing) {
-        let hearing = hearing.now();
+        let (hearing, began) = (hearing.now(), hearing.began.load(Ordering::SeqCst));
+        let hearing = if when.sent.as_micros() < began { DEAF } else { hearing };
         let mut place = self.place(counter);
-        let newer = |sight: &Sight| sight.counter == counter && sight.now > when.now;
+        // Of one server: another one's clock says nothing about which is newer.
+        let newer = |sight: &Sight| {
+            sight.counter == counter && sight.hearing == hearing && sight.now > when.now
+        };
         if when.sent < place.forgotten || place.sight.as_ref().is_some_and(newer) {
             return;
         }
@@ -165,7 +174,7 @@ mod tests {
         let (seen, hearing) = (Seen::new(), Hearing::default());
         seen.put(COUNTER, &state(500), when(100, 1_000), &hearing);
         assert_eq!(trusted(&seen, &hearing), None, "nobody would tell us");
-        seen.begin(&hearing);
+        seen.begin(&hearing, at(0));
         assert_eq!(trusted(&seen, &hearing), None, "something may have been given back before");
         seen.put(COUNTER, &state(500), when(100, 1_000), &hearing);
         assert_eq!(trusted(&seen, &hearing), Some(state(500)));
@@ -178,7 +187,7 @@ mod tests {
     #[test]
     fn an_answer_that_was_asked_for_before_something_was_given_back_comes_too_late() {
         let (seen, hearing) = (Seen::new(), Hearing::default());
-        seen.begin(&hearing);
+        seen.begin(&hearing, at(0));
         seen.forget(COUNTER, at(1_005));
         seen.put(COUNTER, &state(500), when(100, 1_000), &hearing);
         assert_eq!(trusted(&seen, &hearing), None, "it was sent before");
@@ -191,7 +200,7 @@ mod tests {
     #[test]
     fn an_older_answer_does_not_replace_a_newer_one() {
         let (seen, hearing) = (Seen::new(), Hearing::default());
-        seen.begin(&hearing);
+        seen.begin(&hearing, at(0));
         seen.put(COUNTER, &state(600), when(200, 1_000), &hearing);
         seen.put(COUNTER, &state(500), when(199, 1_000), &hearing);
         assert_eq!(trusted(&seen, &hearing), Some(state(600)));
@@ -202,7 +211,7 @@ mod tests {
     #[test]
     fn the_time_in_the_store_is_known_to_lie_between_two() {
         let (seen, hearing) = (Seen::new(), Hearing::default());
-        seen.begin(&hearing);
+        seen.begin(&hearing, at(0));
         seen.put(COUNTER, &state(500), when(100, 1_000), &hearing);
         let sight = seen.trusted(COUNTER, &hearing).unwrap();
         assert_eq!(sight.at_latest(at(1_050)), at(150), "if it was decided when it was sent");
@@ -212,8 +221,8 @@ mod tests {
     #[test]
     fn what_was_seen_on_one_server_does_not_count_on_another() {
         let (seen, hearing, other) = (Seen::new(), Hearing::default(), Hearing::default());
-        seen.begin(&hearing);
-        seen.begin(&other);
+        seen.begin(&hearing, at(0));
+        seen.begin(&other, at(0));
         seen.put(COUNTER, &state(500), when(100, 1_000), &hearing);
         assert_eq!(trusted(&seen, &hearing), Some(state(500)));
         assert_eq!(
@@ -223,5 +232,14 @@ mod tests {
         );
         other.stop();
         assert_eq!(trusted(&seen, &hearing), Some(state(500)), "this one is still heard");
+    }
+
+    #[test]
+    fn what_was_asked_before_we_began_to_hear_is_only_what_to_begin_with() {
+        let (seen, hearing) = (Seen::new(), Hearing::default());
+        seen.begin(&hearing, at(1_001));
+        seen.put(COUNTER, &state(500), when(100, 1_000), &hearing);
+        assert_eq!(trusted(&seen, &hearing), None);
+        assert_eq!(seen.take(COUNTER), Some(state(500)));
     }
 }

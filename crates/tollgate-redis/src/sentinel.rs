@@ -1,7 +1,7 @@
 //! Finds the primary that sentinels name, and hears when it is another.
 //!
 //! What a sentinel says is a hint: the server at that address has to say itself that it is a
-//! primary. Where sentinels disagree, the address that most of them name is tried first.
+//! primary. Where more than half of all sentinels name one address, no other is tried.
 
 mod told;
 mod watcher;
@@ -72,7 +72,11 @@ impl Sentinels {
     /// Waits until most of them name another address than this.
     pub(crate) async fn moved(&self, from: Option<&Address>) {
         let mut told = self.told.subscribe();
-        let another = |told: &Told| told.best().is_some_and(|best| Some(best) != from);
+        let another = |told: &Told| match from {
+            None => told.best().is_some(),
+            // One that has not heard of the others for long is not to take us back.
+            Some(from) => told.most().is_some_and(|most| most != from),
+        };
         // Whoever tells lives as long as this does.
         let _ = told.wait_for(another).await;
     }

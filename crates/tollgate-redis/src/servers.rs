@@ -102,6 +102,14 @@ impl Servers {
         }
     }
 
+    /// The same, to keep.
+    pub(crate) fn own_link(&self, slot: u16) -> Option<Arc<Link>> {
+        match self {
+            Self::One(link) => Some(Arc::clone(link)),
+            Self::Cluster(surveyed) => surveyed.cluster.link(slot),
+        }
+    }
+
     /// Asks about sets in a slot.
     pub(crate) async fn ask(
         &self,

@@ -11,7 +11,7 @@ mod together;
 
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicUsize};
+use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use smallvec::SmallVec;
@@ -20,6 +20,7 @@ use tokio::time::{Instant, timeout};
 use tollgate::{Applied, CheckError, Clock, Memory, Store};
 use tollgate_core::{Ask, Check, Decision, Ruling, Scope, Set, Span, State};
 
+use self::part::Part;
 use self::splitting::Split;
 use crate::clock::StoreClock;
 use crate::common::Common;
@@ -84,7 +85,6 @@ impl Redis {
             on_event: options.on_event.clone(),
             has_replicas: options.has_replicas(),
             links: AtomicU32::new(0),
-            telling: AtomicUsize::new(0),
         });
         let servers = Arc::new(Servers::start(&common, &options)?);
         Ok(Self { common, servers, memory, denies: options.deny_cache })
@@ -158,6 +158,16 @@ impl Redis {
         set: &Set<'_>,
         decisions: &mut [Option<Decision>],
     ) -> Result<Applied, Failure> {
+        self.ask_by(set, decisions, self.until(set.within())).await
+    }
+
+    /// The same, by a time that was set before.
+    async fn ask_by(
+        &self,
+        set: &Set<'_>,
+        decisions: &mut [Option<Decision>],
+        until: Instant,
+    ) -> Result<Applied, Failure> {
         if twin::is_contradictory(set) {
             decisions.fill(None);
             return Ok(Applied::by_store(Ruling::Contradictory, self.common.clock.now()));
@@ -166,12 +176,15 @@ impl Redis {
         if let Some(applied) = self.deny(set, &packed, decisions) {
             return Ok(applied);
         }
-        let until = self.until(set.within());
         match self.servers.slot_of_all(&self.common, &packed) {
             Some(slot) => {
                 let counters = counters_of(&packed);
-                let mut seen = self.see(set, packed, slot, until).await?;
-                self.explain(set, &mut seen, decisions, &counters)
+                let mut seeing = self.see(set, packed, slot, until).await?;
+                let applied = self.explain(set, &mut seeing, decisions, &counters)?;
+                if seeing.confirmed || !charges(set, applied.ruling) {
+                    return Ok(applied);
+                }
+                self.unconfirmed(set, decisions)
             }
             None => self.ask_slots(set, &packed, decisions, until).await,
         }
@@ -190,12 +203,12 @@ impl Redis {
         letter.extend(riders.packed(&self.common.naming));
         letter.push(packed);
         let strict = set.checks().iter().any(Check::is_strict);
-        let Reply { mut answers, sent, received } =
+        let Reply { mut answers, sent, received, confirmed } =
             self.servers.ask(letter, To { slot, strict }, until).await?;
         riders.arrived(&self.common.owed);
         let answer = answers.pop().ok_or_else(|| self.unanswered())?;
         let when = When { now: answer.now, sent, received };
-        Ok(Seeing { answer, when, slot })
+        Ok(Seeing { answer, when, slot, confirmed })
     }
 
     /// Works out the decisions from what the server saw, and takes down how counters stand.
@@ -206,7 +219,7 @@ impl Redis {
         decisions: &mut [Option<Decision>],
         counters: &[Counter],
     ) -> Result<Applied, Failure> {
-        let Seeing { answer, when, slot } = seeing;
+        let Seeing { answer, when, slot, .. } = seeing;
         let applied = twin::explain(set, answer, decisions).map_err(|disagreement| {
             self.common.counters.disagreements.one();
             Failure::new(Class::Other, disagreement.to_string())
@@ -231,10 +244,38 @@ impl Redis {
         Ok(applied)
     }
 
+    /// The server has charged a strict set, and no replica has said in time that it has it too: that
+    /// counts as if the server was not there. If the set is refused then, it is given back.
+    fn unconfirmed(
+        &self,
+        set: &Set<'_>,
+        decisions: &mut [Option<Decision>],
+    ) -> Result<Applied, Failure> {
+        let charged = Part::decided(set, decisions);
+        let failure = unconfirmed();
+        self.common.count(&failure);
+        let Ok(applied) = self.without_store(set, decisions, &failure) else {
+            return Err(failure);
+        };
+        if applied.ruling == Ruling::Refused && !set.is_independent() {
+            drop(self.give_back(&charged));
+        }
+        Ok(applied)
+    }
+
     fn unanswered(&self) -> Failure {
         self.common.counters.disagreements.one();
         Failure::new(Class::Other, "the answer was about something else")
     }
+}
+
+/// Whether a set that was ruled so may have charged something.
+fn charges(set: &Set<'_>, ruling: Ruling) -> bool {
+    ruling == Ruling::Admitted || ruling == Ruling::Refused && set.is_independent()
+}
+
+fn unconfirmed() -> Failure {
+    Failure::new(Class::Unconfirmed, "no replica had it in time, which a strict rule waits for")
 }
 
 /// What a server saw of a set's counters, and when.
@@ -242,6 +283,8 @@ struct Seeing {
     answer: Answer,
     when: When,
     slot: u16,
+    /// Whether a replica has it too, where one has to.
+    confirmed: bool,
 }
 
 /// The counters that the checks of a set meet.

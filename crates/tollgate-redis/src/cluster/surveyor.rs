@@ -34,6 +34,7 @@ struct Asked {
     /// Servers that were named before.
     known: Vec<Address>,
     unserved: usize,
+    turn: usize,
 }
 
 impl Surveyor {
@@ -64,6 +65,9 @@ impl Surveyor {
 
     /// Asks one server after the other, whoever answers first.
     async fn ask(&self, asked: &mut Asked) -> Result<Survey, Failure> {
+        if !self.cluster.is_whole() {
+            asked.connection = None;
+        }
         if let Some((address, connection)) = &mut asked.connection {
             match in_time(Survey::of(connection, address)).await {
                 Ok(survey) if !survey.ranges.is_empty() => return Ok(survey),
@@ -71,8 +75,13 @@ impl Surveyor {
             }
         }
         let mut failure = None;
-        let up = self.cluster.addresses();
-        for address in up.iter().chain(&asked.known).chain(&self.seeds) {
+        let mut addresses = self.cluster.addresses();
+        addresses.extend(asked.known.iter().chain(&self.seeds).cloned());
+        // Each time another one first: one that is cut off from the others goes on telling an old map.
+        asked.turn = asked.turn.wrapping_add(1);
+        let first = asked.turn % addresses.len().max(1);
+        addresses.rotate_left(first);
+        for address in &addresses {
             match self.ask_at(address, &mut asked.connection).await {
                 Ok(survey) if !survey.ranges.is_empty() => return Ok(survey),
                 Ok(_) => {

@@ -7,16 +7,18 @@ use redis::aio::MultiplexedConnection;
 use smallvec::SmallVec;
 use tokio::sync::{Notify, oneshot};
 use tokio::time::Instant;
-use tollgate_core::{Ruling, Time};
+use tollgate_core::Time;
 
 use super::parcel::Parcel;
 use super::{Outcome, Reply, Returned, is_to_be_asked_again};
 use crate::failure::{Class, Failure};
-use crate::twin::{Answer, How, Packed, Reached, Script};
+use crate::twin::{Answer, How, Packed, Script};
 
 /// Calls under way at a time. Two keep the server busy while answers travel; more would only make
 /// the calls smaller.
-const CALLS: usize = 2;
+pub(super) const CALLS: usize = 2;
+/// Where replicas are waited for, the second would wait for the first.
+pub(super) const STRICT_CALLS: usize = 1;
 /// The most checks in one call: the server does nothing else meanwhile.
 const CHECKS: usize = 64;
 /// With so few checks under way there is no load to speak of, and nobody waits for company.
@@ -80,14 +82,6 @@ impl Letter {
         sets.filter(|(_, answer)| answer.is_none()).map(|(set, _)| set)
     }
 
-    /// Whether it has charged nothing that could be forgotten.
-    pub(super) fn is_refused(&self) -> bool {
-        let refused = |answer: &Option<Answer>| {
-            answer.as_ref().is_some_and(|answer| answer.ruling == Reached::Decided(Ruling::Refused))
-        };
-        self.answers.iter().all(refused)
-    }
-
     /// Takes the answers of its sets; whether all are there now.
     pub(super) fn take(&mut self, answers: &mut impl Iterator<Item = Answer>, sent: Time) -> bool {
         self.sent.get_or_insert(sent);
@@ -105,12 +99,12 @@ impl Letter {
         complete
     }
 
-    pub(super) fn finish(self, received: Time) {
+    pub(super) fn finish(self, received: Time, confirmed: bool) {
         if let Some(sender) = self.sender {
             let sent = self.sent.unwrap_or(received);
             let answers = self.answers.into_iter().flatten().collect();
             // Whoever asked may have gone.
-            let _ = sender.send(Ok(Reply { answers, sent, received }));
+            let _ = sender.send(Ok(Reply { answers, sent, received, confirmed }));
         }
     }
 
@@ -145,6 +139,7 @@ pub(super) struct Desk {
     tag: u64,
     /// The scripts that the server has been told over this line.
     told: Vec<&'static Script>,
+    most_calls: usize,
 }
 
 /// What comes after a delivery.
@@ -162,7 +157,7 @@ pub(super) struct Batch {
 }
 
 impl Desk {
-    pub(super) fn new(why: Failure) -> Self {
+    pub(super) fn new(why: Failure, most_calls: usize) -> Self {
         let waiting = VecDeque::new();
         Self {
             line: Err(why),
@@ -172,6 +167,7 @@ impl Desk {
             generation: 0,
             tag: 0,
             told: vec![],
+            most_calls,
         }
     }
 
@@ -186,7 +182,7 @@ impl Desk {
         }
         let line = line.clone();
         self.waiting.push_back(letter);
-        if self.calls >= CALLS || !self.is_worth_a_call() {
+        if self.calls >= self.most_calls || !self.is_worth_a_call() {
             return Ok(None);
         }
         self.calls += 1;
@@ -248,7 +244,10 @@ impl Desk {
             }
             _ => {
                 for letter in letters {
-                    letter.fail(&Failure::new(Class::Down, "it was given up meanwhile"));
+                    // What was answered in part has been done in part.
+                    let begun = letter.answers.iter().any(Option::is_some);
+                    let class = if begun { Class::Timeout } else { Class::Down };
+                    letter.fail(&Failure::new(class, "it was given up meanwhile"));
                 }
             }
         }

@@ -50,8 +50,17 @@ impl Told {
         words.max_by_key(|word| (self.votes(&word.address), word.number)).map(|word| &word.address)
     }
 
-    /// All addresses, those that most name first.
+    /// The address that more than half of all sentinels name.
+    pub(super) fn most(&self) -> Option<&Address> {
+        self.best().filter(|best| self.votes(best) * 2 > self.by.len())
+    }
+
+    /// Where to look: where most say, and if they do not agree, wherever one says, those first that more
+    /// of them name.
     pub(super) fn candidates(&self) -> Vec<Address> {
+        if let Some(most) = self.most() {
+            return vec![most.clone()];
+        }
         let mut words: Vec<&Word> = self.by.iter().flatten().collect();
         words.sort_by_key(|word| std::cmp::Reverse((self.votes(&word.address), word.number)));
         let mut candidates: Vec<Address> = Vec::new();
@@ -89,9 +98,12 @@ mod tests {
         assert!(told.tell(0, address(1)) && !told.tell(0, address(1)));
         assert!(told.tell(1, address(2)));
         assert_eq!(told.best(), Some(&address(2)), "it is newer");
+        assert_eq!(told.most(), None, "one of three is not most of them");
+        assert_eq!(told.candidates(), [address(2), address(1)]);
         assert!(told.tell(2, address(1)));
         assert_eq!(told.best(), Some(&address(1)), "two say so");
-        assert_eq!(told.candidates(), [address(1), address(2)]);
+        assert_eq!(told.most(), Some(&address(1)));
+        assert_eq!(told.candidates(), [address(1)], "the third is alone");
         assert!(told.lose(2, "gone".to_owned()) && !told.lose(2, "gone".to_owned()));
         assert_eq!(told.best(), Some(&address(2)));
         told.lose(0, "away".to_owned());

@@ -43,6 +43,18 @@ impl Redis {
         decisions: &mut [Option<Decision>],
         failure: &Failure,
     ) -> Result<Applied, CheckError> {
+        self.without_servers(set, decisions, failure, |_| failure.class)
+    }
+
+    /// Decides a set without its servers: why the first of them did not answer, and what kind of failure
+    /// that was for each check.
+    pub(super) fn without_servers(
+        &self,
+        set: &Set<'_>,
+        decisions: &mut [Option<Decision>],
+        failure: &Failure,
+        class_of: impl Fn(usize) -> Class,
+    ) -> Result<Applied, CheckError> {
         if set.checks().iter().any(is_about_the_past) {
             return self.undo_here(set, decisions, failure);
         }
@@ -66,7 +78,7 @@ impl Redis {
             self.common.counters.denied_by_policy.one();
             return Ok(Applied { ruling: Ruling::Refused, now, by: By::Policy });
         }
-        Ok(match self.by_share(set, &ways, decisions, failure.class) {
+        Ok(match self.by_share(set, &ways, decisions, class_of) {
             Some(applied) if denied && applied.ruling == Ruling::Admitted => {
                 Applied { ruling: Ruling::Refused, ..applied }
             }
@@ -88,9 +100,8 @@ impl Redis {
         set: &Set<'_>,
         ways: &[Way],
         decisions: &mut [Option<Decision>],
-        class: Class,
+        class_of: impl Fn(usize) -> Class,
     ) -> Option<Applied> {
-        let doubtful = class.is_doubtful();
         let mut checks: SmallVec<[Check<'_>; 8]> = SmallVec::new();
         let mut asked: SmallVec<[(usize, Counter); 8]> = SmallVec::new();
         let mut term_is_asked = false;
@@ -98,7 +109,7 @@ impl Redis {
             term_is_asked &= check.is_alternative();
             let Way::Memory(limit) = way else { continue };
             let mut check = check.put_to(limit);
-            if check.scope() == Scope::Cluster && class.leaves_in_doubt() {
+            if check.scope() == Scope::Cluster && class_of(index).leaves_in_doubt() {
                 // The store may have given the units back; they would be there and here.
                 check = without_refund(check);
             }
@@ -121,6 +132,7 @@ impl Redis {
         let charged = applied.ruling == Ruling::Admitted || set.is_independent();
         for ((check, (index, counter)), answer) in checks.iter().zip(asked).zip(answers) {
             if let Some(decision) = answer.as_ref().filter(|_| charged) {
+                let doubtful = class_of(index).is_doubtful();
                 self.owe((check, counter), decision, applied, doubtful);
             }
             if let Some(place) = decisions.get_mut(index) {

@@ -22,6 +22,19 @@ impl<'a> Part<'a> {
         Self { indexes, checks, decisions }
     }
 
+    /// No checks at all.
+    pub(super) fn nothing() -> Self {
+        let (checks, decisions) = (SmallVec::new(), SmallVec::new());
+        Self { indexes: Indexes::new(), checks, decisions }
+    }
+
+    /// All of a set, with its decisions.
+    pub(super) fn decided(set: &Set<'a>, decisions: &[Option<Decision>]) -> Self {
+        let mut part = Self::of(set, (0..set.checks().len()).collect());
+        part.decisions = decisions.iter().copied().collect();
+        part
+    }
+
     /// The same part, without what waits until the set stands.
     pub(super) fn for_now(mut self) -> Self {
         for check in &mut self.checks {

@@ -11,6 +11,7 @@ use tokio::time::{Instant, sleep};
 use tollgate_core::{Ask, Check, Id, Set};
 
 use super::Redis;
+use crate::link::Link;
 use crate::servers::To;
 use crate::twin::Packed;
 
@@ -18,8 +19,26 @@ use crate::twin::Packed;
 const WITHIN: Duration = Duration::from_secs(1);
 /// Between two attempts.
 const PAUSE: Duration = Duration::from_millis(50);
-/// The most that may be on its way: an outage must not take memory without end.
+/// The most that may be on its way to one server: an outage must not take memory without end.
 const MOST: usize = 1_024;
+
+/// Something that is on its way.
+struct Telling(Arc<Link>);
+
+impl Telling {
+    /// Unless there is too much already.
+    fn begin(link: Arc<Link>) -> Option<Self> {
+        let telling = Self(link);
+        let before = telling.0.telling.fetch_add(1, Ordering::Relaxed);
+        (before < MOST).then_some(telling)
+    }
+}
+
+impl Drop for Telling {
+    fn drop(&mut self) {
+        self.0.telling.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 impl Redis {
     /// Tells the server of a check something whose answer nobody waits for.
@@ -35,12 +54,12 @@ impl Redis {
         let slot = self.servers.slot(&self.common, counter);
         let to = To { slot, strict: false };
         let (common, servers) = (Arc::clone(&self.common), Arc::clone(&self.servers));
-        if common.telling.fetch_add(1, Ordering::Relaxed) >= MOST {
-            common.telling.fetch_sub(1, Ordering::Relaxed);
+        let Some(telling) = servers.own_link(slot).and_then(Telling::begin) else {
             common.counters.stranded_units.add(units);
             return None;
-        }
+        };
         let mut told = Box::pin(async move {
+            let _telling = telling;
             let over = Instant::now() + WITHIN;
             loop {
                 let until = Instant::now() + common.deadline;
@@ -59,9 +78,10 @@ impl Redis {
                 }
                 sleep(PAUSE).await;
             }
-            common.telling.fetch_sub(1, Ordering::Relaxed);
         });
-        // It is posted here and now: whoever asks next is to find it done.
+        // It is posted here and now: whoever asks next is to find it done. Its timers are the store's,
+        // as whoever calls may have none.
+        let _within = self.common.handle.enter();
         let pending = told.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending();
         pending.then(|| self.common.handle.spawn(told))
     }

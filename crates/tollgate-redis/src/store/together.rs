@@ -30,7 +30,10 @@ impl Redis {
         decisions: &'a mut [Option<Decision>],
         applied: &'a mut Vec<Applied>,
     ) -> Result<(), CheckError> {
-        if let Servers::Cluster(_) = &*self.servers {
+        let strict = |set: &Set<'_>| set.checks().iter().any(Check::is_strict);
+        if matches!(&*self.servers, Servers::Cluster(_))
+            || self.common.has_replicas && sets.iter().any(strict)
+        {
             return self.decide_side_by_side(sets, decisions, applied).await;
         }
         let (mut sets, mut decisions) = (sets, decisions);
@@ -50,8 +53,7 @@ impl Redis {
         Ok(())
     }
 
-    /// Decides each set by itself, all at the same time: they go to many servers, and those to the same
-    /// one go together.
+    /// Decides each set by itself, all at the same time: what goes to the same server goes together.
     async fn decide_side_by_side<'a>(
         &'a self,
         sets: &'a [Set<'a>],
@@ -78,9 +80,7 @@ impl Redis {
         let mut checks = 0;
         for set in sets {
             checks += set.checks().len();
-            let simple = matches!(Split::of(set), Split::Cluster)
-                && !twin::is_contradictory(set)
-                && !(self.common.has_replicas && set.checks().iter().any(Check::is_strict));
+            let simple = matches!(Split::of(set), Split::Cluster) && !twin::is_contradictory(set);
             if !simple || checks > CHECKS {
                 break;
             }
@@ -116,7 +116,7 @@ impl Redis {
         let reply =
             if letter.is_empty() { None } else { Some(self.servers.ask(letter, to, until).await) };
         let (mut answers, failure) = match reply {
-            Some(Ok(Reply { answers, sent, received })) => {
+            Some(Ok(Reply { answers, sent, received, .. })) => {
                 (Some((answers.into_iter(), (sent, received))), None)
             }
             Some(Err(failure)) => (None, Some(failure)),
@@ -134,7 +134,7 @@ impl Redis {
                 Some((answers, (sent, received))) => match answers.next() {
                     Some(answer) => {
                         let when = When { now: answer.now, sent: *sent, received: *received };
-                        let mut seeing = Seeing { answer, when, slot: 0 };
+                        let mut seeing = Seeing { answer, when, slot: 0, confirmed: true };
                         self.explain(set, &mut seeing, own, counters)
                     }
                     None => Err(self.unanswered()),

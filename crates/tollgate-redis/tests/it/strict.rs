@@ -43,8 +43,14 @@ fn without_a_replica_a_strict_rule_goes_by_its_word_and_no_other_does() {
         stage.server.servers()[replica].pause();
     }
     let unconfirmed = store.counts().unconfirmed;
+    let before = remaining(&stage, &store, &limit);
     assert_eq!(take(&stage, &store, &limit, true), (By::Policy, false), "nobody else has it");
     assert_eq!(store.counts().unconfirmed, unconfirmed + 1);
+    wait_until(
+        "whoever was refused is given back what was charged",
+        Duration::from_secs(2),
+        || remaining(&stage, &store, &limit) == before,
+    );
     assert_eq!(take(&stage, &store, &limit, false), (By::Store, true), "nobody else has to");
     for replica in replicas() {
         stage.server.servers()[replica].resume();

@@ -1,6 +1,6 @@
 //! What came of a trial.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use tollgate::By;
@@ -35,13 +35,17 @@ impl Report {
     /// that a busy machine made of it.
     pub(crate) fn header(&self, outage: Option<(Time, Time)>) -> Header {
         let header = Rules::header().nodes(u32::try_from(NODES).unwrap());
-        let spans = [outage, self.away()].into_iter().flatten();
-        match spans.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1))) {
+        match self.with_away(outage) {
             Some((from, until)) => {
                 header.outage(from.as_micros(), until.as_micros(), OnStoreError::Local)
             }
             None => header,
         }
+    }
+
+    fn with_away(&self, outage: Option<(Time, Time)>) -> Option<(Time, Time)> {
+        let spans = [outage, self.away()].into_iter().flatten();
+        spans.reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
     }
 
     /// Whatever the store has decided is known by then, however long it took.
@@ -56,16 +60,28 @@ impl Report {
             self.audit_part(header.clone(), |_| true);
             return;
         };
-        let told = || Header { outages: Vec::new(), state_losses: Vec::new(), ..header.clone() };
+        let ended = header.outages.iter().map(|outage| outage.until_us).max().unwrap();
+        let told = Header { outages: Vec::new(), state_losses: Vec::new(), ..header.clone() };
+        self.audit_told(&told, (outage.from_us, ended));
+        self.audit_part(Header { clock_error_us: 1, ..header.clone() }, |_| true);
+    }
+
+    /// What callers were told was right before this, and once nothing of it can be left; in between
+    /// there was more than one store, and the test has to say what was promised.
+    pub(crate) fn audit_around(&self, several: (Time, Time)) {
+        let told = Rules::header().nodes(u32::try_from(NODES).unwrap());
+        let (from, until) = self.with_away(Some(several)).unwrap();
+        self.audit_told(&told, (from.as_micros(), until.as_micros()));
+    }
+
+    fn audit_told(&self, told: &Header, (from_us, until_us): (u64, u64)) {
         // By when it was decided, not answered: what the store decided just before it was gone may
         // have been answered by nobody, and has been counted all the same.
-        let certain = outage.from_us.saturating_sub(Self::ANSWERED_WITHIN_US);
-        self.audit_part(told(), |record| record.at.as_micros() < certain);
-        let ended = header.outages.iter().map(|outage| outage.until_us).max().unwrap();
-        let settled = ended + Rules::longest_recovery().as_micros() + 500_000;
-        let after = Header { fresh: Some(false), ..told() };
+        let certain = from_us.saturating_sub(Self::ANSWERED_WITHIN_US);
+        self.audit_part(told.clone(), |record| record.at.as_micros() < certain);
+        let settled = until_us + Rules::longest_recovery().as_micros() + 500_000;
+        let after = Header { fresh: Some(false), ..told.clone() };
         self.audit_part(after, |record| record.asked.as_micros() > settled);
-        self.audit_part(Header { clock_error_us: 1, ..header.clone() }, |_| true);
     }
 
     fn audit_part(&self, header: Header, is_part: impl Fn(&Record) -> bool) {
@@ -91,12 +107,20 @@ impl Report {
 
     /// No key was admitted more than its rate and so many bursts, over all of the trial.
     pub(crate) fn assert_bursts(&self, bursts: u64) {
+        self.assert_beyond_rate(|rule| {
+            let quota = Rules::quota(rule);
+            bursts * quota.burst().unwrap_or(quota.amount())
+        });
+    }
+
+    /// No key was admitted more than its rate and so many units, over all of the trial.
+    pub(crate) fn assert_beyond_rate(&self, units: impl Fn(usize) -> u64) {
         let mut admitted: HashMap<(usize, usize), u64> = HashMap::new();
         for record in self.records.iter().filter(|record| record.allowed) {
             *admitted.entry((record.rule, record.key)).or_default() += 1;
         }
         let lasted = self.ended.since(self.began).as_micros();
-        let mut most = (0, 0, "");
+        let mut tightest: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
         for ((rule, key), admitted) in admitted {
             if Rules::outage(rule) == Outage::Allow {
                 continue;
@@ -104,18 +128,18 @@ impl Report {
             let quota = Rules::quota(rule);
             let Per::Span(period) = quota.per() else { panic!("a bucket has a span") };
             let refilled = quota.amount() * lasted / period.as_micros() + 1;
-            let allowed = refilled + bursts * quota.burst().unwrap_or(quota.amount());
+            let allowed = refilled + units(rule);
             let name = Rules::name(rule);
             assert!(
                 admitted <= allowed,
                 "{name} {key} was admitted {admitted}, {allowed} are promised"
             );
-            if admitted * most.1.max(1) >= most.0 * allowed {
-                most = (admitted, allowed, name);
-            }
+            let most = tightest.entry(name).or_default();
+            *most = (*most).max((admitted, allowed));
         }
-        let (admitted, allowed, name) = most;
-        eprintln!("  tightest: {admitted} of {allowed} (`{name}`)");
+        for (name, (admitted, allowed)) in tightest {
+            eprintln!("  {name}: at most {admitted} of {allowed}");
+        }
     }
 
     /// How long those waited that asked in between.
