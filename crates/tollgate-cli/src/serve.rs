@@ -33,7 +33,7 @@ use crate::{logging, runtime, signals};
 
 /// Serves until told to stop.
 pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
-    let store = TypedStore::of(args, env::var(typed::PASSWORD_VARIABLE).ok())?;
+    let store = TypedStore::of(args, |name| env::var(name).ok())?;
     let rules = Rules::of(args.config.as_deref())?;
     let settings = Settings::of(args, store, &rules.settings)?;
     logging::start(&args.log);

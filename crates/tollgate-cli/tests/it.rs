@@ -25,6 +25,7 @@ mod it {
     mod reload;
     mod resp_clients;
     mod serving;
+    mod several;
     mod shared;
     mod snapshots;
     mod tools;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use smallvec::SmallVec;
-use tokio::sync::{Notify, watch};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
@@ -45,8 +45,6 @@ pub(crate) struct Cluster {
     members: ArcSwap<Vec<Member>>,
     /// Held while a member is added or taken out.
     changing: Mutex<()>,
-    /// Told when the map may be wrong.
-    doubted: Notify,
     surveyed: watch::Sender<Result<(), String>>,
 }
 
@@ -76,7 +74,6 @@ impl Surveyed {
             chart: Arc::new(Chart::new()),
             members: ArcSwap::default(),
             changing: Mutex::default(),
-            doubted: Notify::new(),
             surveyed: watch::Sender::new(Err(why)),
         });
         let surveyor = Surveyor { cluster: Arc::clone(&cluster), connector, seeds };
@@ -119,7 +116,7 @@ impl Cluster {
             };
             if !failure.class.is_about_slots() || returned.is_empty() {
                 // Another may be about to take its place.
-                self.doubted.notify_one();
+                self.common.doubted.notify_one();
                 return Err(failure);
             }
             sets = returned.into();
@@ -133,7 +130,7 @@ impl Cluster {
                     link = self.link_at(address)?;
                     if !asking {
                         self.chart.set(slot, Some(link.number));
-                        self.doubted.notify_one();
+                        self.common.doubted.notify_one();
                     }
                     // One that was never met before has to be reached first.
                     let reached = self.common.in_time(until, link.condition.reached());
@@ -142,7 +139,7 @@ impl Cluster {
                     }
                 }
                 _ => {
-                    self.doubted.notify_one();
+                    self.common.doubted.notify_one();
                     return Err(failure);
                 }
             }
@@ -152,7 +149,7 @@ impl Cluster {
     }
 
     fn unserved(&self, slot: u16) -> Failure {
-        self.doubted.notify_one();
+        self.common.doubted.notify_one();
         let why = match &*self.surveyed.borrow() {
             Ok(()) => format!("no server serves slot {slot}"),
             Err(why) => why.clone(),

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
+use tokio::sync::Notify;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use crate::clock::StoreClock;
@@ -30,6 +31,8 @@ pub(crate) struct Common {
     pub(crate) on_event: Option<OnEvent>,
     /// Whether another server may take the place of one.
     pub(crate) has_replicas: bool,
+    /// Told when the map of a cluster may be wrong.
+    pub(crate) doubted: Notify,
     /// How many links there have been.
     pub(crate) links: AtomicU32,
 }

@@ -73,8 +73,10 @@ struct Memory {
     next: usize,
     last_beat: Option<Instant>,
     last_run: Option<String>,
+    /// Whether the server is another run of itself, and has not been asked since what it knows.
+    restarted: bool,
     last_address: Option<Address>,
-    /// Where the server was said to be when it was looked for last.
+    /// Where the server was found, or was said to be when it was looked for in vain.
     told: Option<Address>,
     attempt: Instant,
     /// When the connection of those who wait for replicas may be tried again.
@@ -89,6 +91,7 @@ impl Keeper {
             next: 0,
             last_beat: None,
             last_run: None,
+            restarted: false,
             last_address: None,
             told: None,
             attempt: Instant::now(),
@@ -132,10 +135,14 @@ impl Keeper {
         let asked = Instant::now();
         let beat = self.heartbeat.beat(&mut connection).await?;
         let took = asked.elapsed();
-        let restarted = memory.last_run.as_ref().is_some_and(|run| *run != server.run);
-        self.note(beat, restarted, memory);
-        memory.last_run = Some(server.run.clone());
+        // Another run of the same server: one that has taken its place was told what it knew.
+        let same = memory.last_address.as_ref() == Some(&address);
+        let again =
+            memory.last_run.replace(server.run.clone()).is_some_and(|run| run != server.run);
+        memory.restarted |= same && again;
+        self.note(beat, memory);
         self.find(&address, memory);
+        memory.told = Some(address);
         // Of what was asked over the last connection nobody will ever know.
         self.common.owed.clear_doubts(self.link, false);
         self.reach(&connection, Some(server), took);
@@ -228,7 +235,7 @@ impl Keeper {
             match self.heartbeat.beat(&mut connection).await {
                 Ok(beat) => {
                     let took = asked.elapsed();
-                    self.note(beat, false, memory);
+                    self.note(beat, memory);
                     if self.courier.is_in_time(took) {
                         // It answers in turn, so whatever was sent before has been done.
                         self.common.owed.clear_doubts(self.link, true);
@@ -261,8 +268,9 @@ impl Keeper {
     }
 
     /// Takes down what a beat said.
-    fn note(&self, beat: Option<Beat>, restarted: bool, memory: &mut Memory) {
+    fn note(&self, beat: Option<Beat>, memory: &mut Memory) {
         let Some(beat) = beat else { return };
+        let restarted = std::mem::take(&mut memory.restarted);
         self.courier.hear(beat.now, self.common.clock.machine());
         if let Some(place) = memory.beats.get_mut(memory.next % BEATS) {
             *place = beat.nodes;
@@ -293,6 +301,7 @@ impl Keeper {
         if !self.condition.set_down(failure) {
             return;
         }
+        self.common.doubted.notify_one();
         let (address, why) = (self.condition.address(), failure.why.clone());
         self.common.tell(&match failure.class {
             Class::Refused => Event::Refused { why },

@@ -83,6 +83,12 @@ impl Sentinels {
 
     /// A connection to the primary.
     pub(crate) async fn connect(&self, listener: Arc<dyn Listener>) -> Result<Connected, Failure> {
+        // At first none may have been heard yet.
+        let heard = async {
+            self.moved(None).await;
+            Ok(())
+        };
+        let _ = in_time(heard).await;
         let candidates = self.told.borrow().candidates();
         let mut failure = self.nobody();
         for address in candidates.into_iter().take(TRIED) {
@@ -115,8 +121,8 @@ impl Sentinels {
 
     /// Why no address is known.
     fn nobody(&self) -> Failure {
-        let why = self.told.borrow().why();
-        Failure::new(Class::Connection, format!("no sentinel names a primary: {why}"))
+        let (class, why) = self.told.borrow().why();
+        Failure::new(class, format!("no sentinel names a primary: {why}"))
     }
 }
 

@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use smallvec::SmallVec;
 use tokio::runtime::Handle;
+use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 use tollgate::{Applied, CheckError, Clock, Memory, Store};
 use tollgate_core::{Ask, Check, Decision, Ruling, Scope, Set, Span, State};
@@ -84,6 +85,7 @@ impl Redis {
             nodes: options.nodes,
             on_event: options.on_event.clone(),
             has_replicas: options.has_replicas(),
+            doubted: Notify::new(),
             links: AtomicU32::new(0),
         });
         let servers = Arc::new(Servers::start(&common, &options)?);

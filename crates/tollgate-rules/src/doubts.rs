@@ -97,8 +97,18 @@ fn unaffordable(draft: &Draft, findings: &mut Findings) {
 /// What is to be done while a store is down that is never asked.
 fn idle_outage(draft: &Draft, findings: &mut Findings) {
     let rule = &draft.rule;
-    if rule.scope == Scope::Node && rule.on_store_error != Outage::Local {
-        let message = format!("`on_store_error` of the rule `{}` has no effect", rule.name);
+    // It may still say how sliding windows count.
+    let counts = match &rule.limits {
+        Limits::Same(windows) => windows.owed().iter().any(|owing| owing.strict),
+        Limits::ByTier(_) => true,
+        Limits::None => false,
+    };
+    let idle = [
+        ("on_store_error", rule.on_store_error != Outage::Local),
+        ("strict", rule.strict && !counts),
+    ];
+    for (field, _) in idle.into_iter().filter(|(_, said)| *said && rule.scope == Scope::Node) {
+        let message = format!("`{field}` of the rule `{}` has no effect", rule.name);
         findings.push(
             Finding::warning(draft.span, "no-effect", message)
                 .label("with `scope: node` it never asks the shared store")

@@ -136,7 +136,11 @@ static RULE: Kind = Kind::Object(&Shape {
         ),
         optional("algorithm", "How it is counted; `token_bucket` if left out.", limits::ALGORITHM),
         limits::SLICES,
-        limits::STRICT,
+        optional(
+            "strict",
+            "Answer only when a replica of the store has it too, or else as while the store is down: nothing that was admitted is forgotten in a failover. With `sliding_window` it also counts the oldest block in full, and never exceeds.",
+            Kind::Flag,
+        ),
         limits::TIMEZONE,
         optional(
             "cost",

@@ -79,7 +79,7 @@ pub use self::request::{Attributes, Headers, Request, Value};
 pub use self::reservation::{NotAReservation, Settled, SettledLimit};
 pub use self::rule::{Consistency, Mode, Rule};
 pub use self::ruleset::RuleSet;
-pub use self::settings::{Listen, MemorySettings, RedisSettings, Settings};
+pub use self::settings::{Listen, MemorySettings, RedisSettings, SentinelAccess, Settings};
 pub use self::slot::{NotASlot, Released, Renewed};
 pub use self::source::{Place, SourceId, Sources, Span as SourceSpan};
 pub use self::spelling::closest as closest_word;

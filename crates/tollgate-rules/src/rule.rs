@@ -25,6 +25,8 @@ pub struct Rule {
     pub(crate) mode: Mode,
     pub(crate) scope: Scope,
     pub(crate) on_store_error: Outage,
+    /// Whether a replica of the store has to have what it admits.
+    pub(crate) strict: bool,
     pub(crate) consistency: Consistency,
     /// Whether what was used carries over a change of tier.
     pub(crate) carries_over: bool,
@@ -95,6 +97,11 @@ impl Rule {
         self.on_store_error
     }
 
+    /// Whether a replica of the store has to have what it admits.
+    pub const fn is_strict(&self) -> bool {
+        self.strict
+    }
+
     /// How often its count visits the shared store.
     pub const fn consistency(&self) -> Consistency {
         self.consistency
@@ -114,6 +121,7 @@ impl Rule {
     /// is down.
     #[inline]
     pub(crate) fn check<'p>(&self, limit: &'p Limit, key: &'p [u8]) -> Check<'p> {
-        Check::new(limit, key).scoped(self.scope).if_unreachable(self.on_store_error)
+        let check = Check::new(limit, key).scoped(self.scope).if_unreachable(self.on_store_error);
+        check.strictly(self.strict)
     }
 }

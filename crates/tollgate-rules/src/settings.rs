@@ -39,7 +39,7 @@ pub struct MemorySettings {
 /// The settings of a Redis or Valkey that nodes share.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RedisSettings {
-    /// Where the server is.
+    /// Where the server is, or the servers are.
     pub url: StoreUrl,
     /// Who we are to it.
     pub username: Option<String>,
@@ -47,6 +47,8 @@ pub struct RedisSettings {
     pub password: Option<String>,
     /// … or a file that has it, to be read at the start.
     pub password_file: Option<PathBuf>,
+    /// Who we are to sentinels, if those say where the server is.
+    pub sentinel: SentinelAccess,
     /// A file with the certificates of those who may vouch for the server.
     pub ca_file: Option<PathBuf>,
     /// What keys begin with.
@@ -69,6 +71,7 @@ impl RedisSettings {
             username: None,
             password: None,
             password_file: None,
+            sentinel: SentinelAccess::NONE,
             ca_file: None,
             prefix: None,
             pages: None,
@@ -83,6 +86,29 @@ impl RedisSettings {
 impl fmt::Debug for RedisSettings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("RedisSettings").field("url", &self.url).finish_non_exhaustive()
+    }
+}
+
+/// Who we are to sentinels, which have users of their own, or none.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SentinelAccess {
+    /// Who we are to them.
+    pub username: Option<String>,
+    /// What proves it …
+    pub password: Option<String>,
+    /// … or a file that has it, to be read at the start.
+    pub password_file: Option<PathBuf>,
+}
+
+impl SentinelAccess {
+    /// Nobody in particular.
+    pub const NONE: Self = Self { username: None, password: None, password_file: None };
+}
+
+// What is printed for debugging may end up in a log as well.
+impl fmt::Debug for SentinelAccess {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SentinelAccess").finish_non_exhaustive()
     }
 }
 

@@ -1,45 +1,46 @@
-//! Where a shared store is, as it is written: `redis://[user[:password]@]host[:port][/database]`.
+//! Where a shared store is, as it is written: the URL of a server, of sentinels, or of a cluster.
+
+mod error;
 
 use std::fmt;
 use std::str::FromStr;
 
+pub use self::error::NotAStore;
+
+/// More hosts than anybody has sentinels or would name of a cluster.
+const MOST_HOSTS: usize = 64;
+
 /// The URL of a store that nodes share. Shown without its password.
+///
+/// | | |
+/// |---|---|
+/// | one server | `redis://[user[:password]@]host[:port][/database]` |
+/// | the primary that sentinels name | `redis+sentinel://[user[:password]@]host[:port],…/name[/database]` |
+/// | a cluster, by some of its servers | `redis+cluster://[user[:password]@]host[:port],…` |
+///
+/// With `rediss` instead of `redis` for TLS.
 #[derive(Clone, PartialEq, Eq)]
 pub struct StoreUrl {
     /// All of it, as it is written.
     text: String,
     /// How long what stands before `://` is.
     scheme: usize,
+    /// What it says of how the servers are deployed.
+    deployment: Deployment,
+    /// Where the name of the primary lies.
+    primary: Option<(usize, usize)>,
     /// Where the password lies.
     password: Option<(usize, usize)>,
     /// Whether a user is named.
     has_username: bool,
 }
 
-/// Why a text is not the URL of a store. It repeats nothing of the text but its scheme: the rest may
-/// have a password in it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum NotAStore {
-    /// There is no such scheme, or none at all.
-    Scheme {
-        /// What stands there.
-        found: String,
-    },
-    /// A scheme that is known, and not understood yet.
-    NotYet {
-        /// What stands there.
-        found: String,
-    },
-    /// There is no host.
-    Host,
-    /// What stands behind the host is not a port.
-    Port,
-    /// What stands behind the `/` is not the number of a database.
-    Database,
-    /// It goes on behind a `?` or `#`.
-    More,
-    /// It has a space or another letter in it that has to be encoded.
-    Letter,
+/// How the servers are deployed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Deployment {
+    Single,
+    Sentinel,
+    Cluster,
 }
 
 impl StoreUrl {
@@ -61,6 +62,17 @@ impl StoreUrl {
     /// What stands before `://`.
     pub fn scheme(&self) -> &str {
         self.text.get(..self.scheme).unwrap_or_default()
+    }
+
+    /// Whether it names sentinels, which know where the server is.
+    pub fn is_sentinel(&self) -> bool {
+        self.deployment == Deployment::Sentinel
+    }
+
+    /// The name that the sentinels know the server by, if it is for them to say where it is.
+    pub fn primary(&self) -> Option<&str> {
+        let (from, to) = self.primary?;
+        self.text.get(from..to)
     }
 }
 
@@ -89,28 +101,25 @@ impl FromStr for StoreUrl {
             // What comes without a scheme may be anything, a password too.
             return Err(NotAStore::Scheme { found: String::new() });
         };
-        match scheme {
-            "redis" | "rediss" => {}
-            "redis+sentinel" | "rediss+sentinel" | "redis+cluster" | "rediss+cluster" => {
-                return Err(NotAStore::NotYet { found: scheme.to_owned() });
-            }
-            _ => return Err(NotAStore::Scheme { found: told(scheme) }),
-        }
+        let deployment = match scheme {
+            "redis" | "rediss" => Deployment::Single,
+            "redis+sentinel" | "rediss+sentinel" => Deployment::Sentinel,
+            "redis+cluster" | "rediss+cluster" => Deployment::Cluster,
+            _ => return Err(NotAStore::Scheme { found: error::told(scheme) }),
+        };
         if rest.chars().any(|letter| letter.is_whitespace() || letter.is_control()) {
             return Err(NotAStore::Letter);
         }
         if rest.contains(['?', '#']) {
             return Err(NotAStore::More);
         }
-        let (authority, database) = rest.split_once('/').unwrap_or((rest, ""));
-        let (user, host) = match authority.rsplit_once('@') {
-            Some((user, host)) => (Some(user), host),
+        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
+        let (user, hosts) = match authority.rsplit_once('@') {
+            Some((user, hosts)) => (Some(user), hosts),
             None => (None, authority),
         };
-        if !database.is_empty() && !is_number(database, u64::from(u32::MAX)) {
-            return Err(NotAStore::Database);
-        }
-        check_host(host)?;
+        let name = check_path(path, deployment)?;
+        check_hosts(hosts, deployment)?;
         let begins = scheme.len() + "://".len();
         let password = user.and_then(|user| {
             let (name, password) = user.split_once(':')?;
@@ -118,13 +127,49 @@ impl FromStr for StoreUrl {
             (!password.is_empty()).then_some((from, from + password.len()))
         });
         let named = |user: &str| !user.split(':').next().unwrap_or_default().is_empty();
+        let path_begins = begins + authority.len() + "/".len();
         Ok(Self {
             text: text.to_owned(),
             scheme: scheme.len(),
+            deployment,
+            primary: name.map(|name| (path_begins, path_begins + name.len())),
             password,
             has_username: user.is_some_and(named),
         })
     }
+}
+
+/// What stands behind the hosts: a database, or before it the name of a primary, which is returned.
+fn check_path(path: &str, deployment: Deployment) -> Result<Option<&str>, NotAStore> {
+    let (name, database) = match deployment {
+        Deployment::Single => (None, path),
+        Deployment::Sentinel => {
+            let (name, database) = path.split_once('/').unwrap_or((path, ""));
+            if name.is_empty() {
+                return Err(NotAStore::Primary);
+            }
+            (Some(name), database)
+        }
+        Deployment::Cluster => {
+            let is_first = matches!(path, "" | "0");
+            return if is_first { Ok(None) } else { Err(NotAStore::ClusterDatabase) };
+        }
+    };
+    if !database.is_empty() && !is_number(database, u64::from(u32::MAX)) {
+        return Err(NotAStore::Database);
+    }
+    Ok(name)
+}
+
+/// One host, or several with commas between.
+fn check_hosts(text: &str, deployment: Deployment) -> Result<(), NotAStore> {
+    if deployment == Deployment::Single {
+        return if text.contains(',') { Err(NotAStore::SeveralHosts) } else { check_host(text) };
+    }
+    if text.split(',').count() > MOST_HOSTS {
+        return Err(NotAStore::TooManyHosts);
+    }
+    text.split(',').try_for_each(check_host)
 }
 
 /// A host and, behind a colon, a port; addresses of IPv6 stand in brackets.
@@ -157,61 +202,6 @@ fn is_number(text: &str, most: u64) -> bool {
     text.bytes().all(|digit| digit.is_ascii_digit())
         && text.parse::<u64>().is_ok_and(|number| number <= most)
 }
-
-/// A scheme if it looks like one; anything else is not repeated.
-fn told(scheme: &str) -> String {
-    let plain = |letter: u8| letter.is_ascii_alphanumeric() || b"+.-".contains(&letter);
-    let is_one = scheme.len() <= 20 && scheme.bytes().all(plain);
-    if is_one { scheme.to_owned() } else { String::new() }
-}
-
-impl fmt::Display for NotAStore {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        const AS_IN: &str = "as in `redis://127.0.0.1:6379`";
-        match self {
-            Self::Scheme { found } if found.starts_with("valkey") => write!(
-                f,
-                "there is no store `{found}://`; a Valkey server is named like a Redis, {AS_IN}, or \
-                 `rediss://` for TLS"
-            ),
-            Self::Scheme { found } if found.is_empty() => write!(
-                f,
-                "this is not a store; use `memory`, `redis://host:port`, or `rediss://host:port` \
-                 for TLS"
-            ),
-            Self::Scheme { found } => write!(
-                f,
-                "there is no store `{found}://`; use `memory`, `redis://host:port`, or \
-                 `rediss://host:port` for TLS"
-            ),
-            Self::NotYet { found } => {
-                write!(f, "`{found}://` is not understood yet; name the server itself, {AS_IN}")
-            }
-            Self::Host => write!(f, "the URL of the store has no host; write one, {AS_IN}"),
-            Self::Port => write!(
-                f,
-                "the port in the URL of the store is not one; use 1 to 65535, {AS_IN}, and write \
-                 `/`, `:` and `@` in a password as %2F, %3A and %40"
-            ),
-            Self::Database => write!(
-                f,
-                "behind the host the URL of a store has nothing but the number of a database; \
-                 write it as in `redis://127.0.0.1:6379/0`"
-            ),
-            Self::More => write!(
-                f,
-                "the URL of a store has nothing behind `?` or `#`; leave it out, and write these \
-                 letters in a password as %3F and %23"
-            ),
-            Self::Letter => write!(
-                f,
-                "the URL of the store has a letter in it that URLs have not; write a space as %20"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for NotAStore {}
 
 #[cfg(test)]
 mod tests;

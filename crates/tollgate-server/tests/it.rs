@@ -32,6 +32,7 @@ mod it {
     mod pages;
     mod proxied;
     mod random_bodies;
+    mod readiness;
     mod reloading;
     mod reports;
     mod reservations;

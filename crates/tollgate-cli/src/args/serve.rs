@@ -71,7 +71,7 @@ pub(crate) struct ServeArgs {
     pub(crate) shutdown_timeout: u64,
 
     /// Where counters live: `memory`, or redis://host:port for a Redis or Valkey that nodes share,
-    /// redis+sentinel://host,host,host/name or redis+cluster://host,host,host for several, rediss
+    /// `redis+sentinel://a,b,c/name` or `redis+cluster://a,b,c` for several, rediss
     /// in place of redis for TLS; what the rule file says, or memory, if left out
     // Read later: what is wrong with it must be said without its password.
     #[arg(long, value_name = "STORE", env = "TOLLGATE_STORE", hide_env_values = true)]

@@ -114,7 +114,9 @@ fn said(address: &str, primary: Option<&str>, health: &Health) -> String {
     if !health.up {
         let why = health.why.as_deref().unwrap_or("it has not answered yet");
         return match primaries {
-            Some(primaries) => format!("store: redis at {address}, {primaries} ({why}): {degraded}"),
+            Some(primaries) => {
+                format!("store: redis at {address}, {primaries} ({why}): {degraded}")
+            }
             None => format!("store: redis at {address} is not there ({why}): {degraded}"),
         };
     }

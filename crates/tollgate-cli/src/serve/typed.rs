@@ -10,13 +10,16 @@ use crate::failure::Failure;
 
 /// The variable that has the store's password. There is no flag for it: what is typed can be seen by
 /// everybody on the machine.
-pub(super) const PASSWORD_VARIABLE: &str = "TOLLGATE_STORE_PASSWORD";
+const PASSWORD_VARIABLE: &str = "TOLLGATE_STORE_PASSWORD";
+/// The variable that has the sentinels' password.
+const SENTINEL_PASSWORD_VARIABLE: &str = "TOLLGATE_SENTINEL_PASSWORD";
 
 /// What was said about the store outside of the rule file.
 #[derive(Debug, Default)]
 pub(super) struct TypedStore {
     store: Option<Named>,
     password: Option<Password>,
+    sentinel_password: Option<Password>,
 }
 
 #[derive(Debug)]
@@ -36,9 +39,28 @@ impl std::fmt::Debug for Password {
     }
 }
 
+impl Password {
+    /// What was typed, or else what a variable is set to.
+    fn of(file: Option<&PathBuf>, variable: Option<String>) -> Option<Self> {
+        let said = variable.filter(|password| !password.is_empty()).map(Self::Itself);
+        file.cloned().map(Self::InFile).or(said)
+    }
+
+    /// The password, or the file that has it.
+    fn into_either(self) -> (Option<String>, Option<PathBuf>) {
+        match self {
+            Self::Itself(password) => (Some(password), None),
+            Self::InFile(file) => (None, Some(file)),
+        }
+    }
+}
+
 impl TypedStore {
-    /// What the arguments say; `password` is what the variable for it is set to.
-    pub(super) fn of(args: &ServeArgs, password: Option<String>) -> Result<Self, Failure> {
+    /// What the arguments say, and the variables for what must not be typed.
+    pub(super) fn of(
+        args: &ServeArgs,
+        variable: impl Fn(&str) -> Option<String>,
+    ) -> Result<Self, Failure> {
         let store = match args.store.as_deref() {
             None => None,
             Some("memory") => Some(Named::Memory),
@@ -50,9 +72,11 @@ impl TypedStore {
                 Some(Named::Shared(url))
             }
         };
-        let file = args.store_password_file.clone().map(Password::InFile);
-        let password = password.filter(|password| !password.is_empty()).map(Password::Itself);
-        Ok(Self { store, password: file.or(password) })
+        let password = (args.store_password_file.as_ref(), PASSWORD_VARIABLE);
+        let sentinel = (args.sentinel_password_file.as_ref(), SENTINEL_PASSWORD_VARIABLE);
+        let [password, sentinel_password] =
+            [password, sentinel].map(|(file, name)| Password::of(file, variable(name)));
+        Ok(Self { store, password, sentinel_password })
     }
 
     /// The store that nodes share, where what the file says is weaker.
@@ -69,14 +93,12 @@ impl TypedStore {
                 redis
             }
         };
-        match self.password {
-            None => {}
-            Some(Password::Itself(password)) => {
-                (redis.password, redis.password_file) = (Some(password), None);
-            }
-            Some(Password::InFile(file)) => {
-                (redis.password, redis.password_file) = (None, Some(file));
-            }
+        if let Some(password) = self.password {
+            (redis.password, redis.password_file) = password.into_either();
+        }
+        if let Some(password) = self.sentinel_password {
+            let sentinel = &mut redis.sentinel;
+            (sentinel.password, sentinel.password_file) = password.into_either();
         }
         Some(redis)
     }
@@ -92,7 +114,9 @@ mod tests {
     fn typed(words: &[&str], password: Option<&str>) -> Result<TypedStore, Failure> {
         let words = ["tollgate", "serve"].iter().chain(words);
         let Command::Serve(args) = Args::parse_from(words).command else { panic!("not serve") };
-        TypedStore::of(&args, password.map(str::to_owned))
+        TypedStore::of(&args, |name| {
+            (name == PASSWORD_VARIABLE).then_some(password)?.map(str::to_owned)
+        })
     }
 
     fn file() -> RedisSettings {
@@ -128,8 +152,35 @@ mod tests {
     }
 
     #[test]
+    fn sentinels_have_a_password_of_their_own() {
+        let over = |words: &[&str], variable: Option<&str>| {
+            let words = ["tollgate", "serve"].iter().chain(words);
+            let Command::Serve(args) = Args::parse_from(words).command else { panic!("not serve") };
+            let typed = TypedStore::of(&args, |name| {
+                (name == SENTINEL_PASSWORD_VARIABLE).then_some(variable)?.map(str::to_owned)
+            });
+            let typed = typed.unwrap_or_else(|failure| panic!("{failure}"));
+            let mut file = file();
+            file.sentinel.username = Some("watcher".to_owned());
+            file.sentinel.password = Some("from the file".to_owned());
+            let redis = typed.over(Some(&file)).unwrap();
+            assert_eq!(redis.password.as_deref(), Some("from the file"), "the server's");
+            assert_eq!(redis.sentinel.username.as_deref(), Some("watcher"));
+            (redis.sentinel.password, redis.sentinel.password_file)
+        };
+        let said = |password: &str| (Some(password.to_owned()), None);
+        let store = ["--store", "redis+sentinel://a,b/main"];
+        assert_eq!(over(&store, None), said("from the file"));
+        assert_eq!(over(&store, Some("")), said("from the file"), "as if it were not set");
+        assert_eq!(over(&[], Some("said")), said("said"));
+        let words = ["--sentinel-password-file", "pw"];
+        assert_eq!(over(&words, Some("said")), (None, Some("pw".into())));
+    }
+
+    #[test]
     fn what_is_no_store_is_refused_without_its_password() {
-        for url in ["http://u:s3cret@x", "redis://:s3cret@", "s3cret", "redis+cluster://s3cret@x"] {
+        for url in ["http://u:s3cret@x", "redis://:s3cret@", "s3cret", "redis+cluster://s3cret@x/1"]
+        {
             let failure = typed(&["--store", url], None).expect_err(url).to_string();
             assert!(failure.starts_with("error: cannot use the store: "), "{failure}");
             assert!(failure.contains("\nhint: ") && !failure.contains("s3cret"), "{failure}");

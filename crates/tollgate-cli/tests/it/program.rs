@@ -18,6 +18,8 @@ pub(super) fn tollgate(arguments: &[&str]) -> Command {
         "MEMORY_MAX",
         "NODE",
         "RESP_PASSWORD_FILE",
+        "SENTINEL_PASSWORD",
+        "SENTINEL_PASSWORD_FILE",
         "SNAPSHOT",
         "SNAPSHOT_EVERY",
         "STORE",

@@ -109,7 +109,8 @@ fn without_its_store_it_starts_degraded_and_gets_well() {
     drop(server);
     let (code, _, log) = serving.stop("-TERM");
     assert_eq!(code, Some(0));
-    assert!(log.contains("WARN") && log.contains("the store does not answer: "), "{log}");
+    let words = format!("the store at 127.0.0.1:{port} does not answer: ");
+    assert!(log.contains("WARN") && log.contains(&words), "{log}");
     assert!(log.contains("the store answers: Redis "), "{log}");
 }
 

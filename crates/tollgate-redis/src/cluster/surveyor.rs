@@ -58,7 +58,7 @@ impl Surveyor {
             sleep_until(began + pause).await;
             if self.cluster.is_whole() {
                 // Whoever was told that something has changed is heard now, or as soon as it is.
-                let _ = timeout_at(began + SELDOM, self.cluster.doubted.notified()).await;
+                let _ = timeout_at(began + SELDOM, self.cluster.common.doubted.notified()).await;
             }
         }
     }

@@ -1,11 +1,12 @@
 //! What sentinels have told of where the primary is.
 
 use crate::address::Address;
+use crate::failure::{Class, Failure};
 
 /// What each sentinel has told last.
 #[derive(Debug)]
 pub(super) struct Told {
-    by: Vec<Result<Word, String>>,
+    by: Vec<Result<Word, Failure>>,
     /// Counts what was told.
     heard: u64,
 }
@@ -21,7 +22,7 @@ struct Word {
 impl Told {
     /// Nothing yet, by so many.
     pub(super) fn by(sentinels: usize) -> Self {
-        let nothing = || Err(String::from("none has answered yet"));
+        let nothing = || Err(Failure::new(Class::Connection, "none has answered yet"));
         Self { by: (0..sentinels).map(|_| nothing()).collect(), heard: 0 }
     }
 
@@ -37,7 +38,7 @@ impl Told {
     }
 
     /// A sentinel cannot be asked any more, or names nobody; whether that is news.
-    pub(super) fn lose(&mut self, sentinel: usize, why: String) -> bool {
+    pub(super) fn lose(&mut self, sentinel: usize, why: Failure) -> bool {
         let Some(place) = self.by.get_mut(sentinel) else { return false };
         let was_known = place.is_ok();
         *place = Err(why);
@@ -72,10 +73,17 @@ impl Told {
         candidates
     }
 
-    /// Why there is none.
-    pub(super) fn why(&self) -> String {
-        let mut whys = self.by.iter().filter_map(|word| word.as_ref().err());
-        whys.next_back().cloned().unwrap_or_default()
+    /// Why there is none. That one does not let us in only a person can change.
+    pub(super) fn why(&self) -> (Class, String) {
+        let whys = || self.by.iter().filter_map(|word| word.as_ref().err());
+        let refused = whys().find(|failure| failure.class == Class::Refused);
+        match refused.or_else(|| whys().next_back()) {
+            Some(failure) if failure.class == Class::Refused => {
+                (failure.class, failure.why.clone())
+            }
+            Some(failure) => (Class::Connection, failure.why.clone()),
+            None => (Class::Connection, String::new()),
+        }
     }
 
     fn votes(&self, address: &Address) -> usize {
@@ -86,6 +94,10 @@ impl Told {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn gone(why: &str) -> Failure {
+        Failure::new(Class::Connection, why)
+    }
 
     fn address(port: u16) -> Address {
         Address::new("10.0.0.1", port)
@@ -104,10 +116,12 @@ mod tests {
         assert_eq!(told.best(), Some(&address(1)), "two say so");
         assert_eq!(told.most(), Some(&address(1)));
         assert_eq!(told.candidates(), [address(1)], "the third is alone");
-        assert!(told.lose(2, "gone".to_owned()) && !told.lose(2, "gone".to_owned()));
+        assert!(told.lose(2, gone("gone")) && !told.lose(2, gone("gone")));
         assert_eq!(told.best(), Some(&address(2)));
-        told.lose(0, "away".to_owned());
-        told.lose(1, "off".to_owned());
-        assert_eq!((told.best(), told.why().as_str()), (None, "gone"));
+        told.lose(0, gone("away"));
+        told.lose(1, gone("off"));
+        assert_eq!((told.best(), told.why().1.as_str()), (None, "gone"));
+        told.lose(0, Failure::new(Class::Refused, "who are you"));
+        assert_eq!(told.why(), (Class::Refused, "who are you".to_owned()));
     }
 }

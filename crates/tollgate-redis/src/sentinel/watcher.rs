@@ -121,7 +121,7 @@ impl Watcher {
     }
 
     fn lose(&self, failure: &Failure) {
-        let why = failure.why.clone();
+        let why = failure.clone();
         self.told.send_if_modified(|told| told.lose(self.place, why));
     }
 }

@@ -158,6 +158,7 @@ fn one_failover_after_the_other_is_followed_and_leaves_nothing_behind() {
     );
     assert!(!is_long() || slowest <= Span::from_secs(3), "{slowest:?} after a switch");
     report.assert_policies();
+    report.tell_long_waits(Span::from_millis(100));
     assert_waits(&report.all_waits(), Duration::from_millis(15), Duration::from_millis(100));
     assert_nothing_left(&trial);
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tollgate::{By, Clock, SystemClock};
 use tollgate_core::{Check, Limit, Outage, Time};
 use tollgate_redis::{Event, Redis};
-use tollgate_testbed::{Kind, Sentinels, Server, Setup, free_port, wait_until};
+use tollgate_testbed::{FaultProxy, Kind, Sentinels, Server, Setup, free_port, wait_until};
 
 use crate::asking::ask;
 use crate::failover::is_on;
@@ -160,6 +160,34 @@ fn a_sentinel_that_keeps_changing_its_mind_makes_no_store_hurry() {
     eprintln!("told of 200 moves: {attempts} attempts, at most {most}");
     assert!(attempts <= most, "{attempts} attempts, at most {most}");
     wait_until("the last word counts", Duration::from_secs(5), || store.health().up);
+}
+
+#[test]
+fn who_is_already_where_most_say_stays_there() {
+    let _alone = machine_alone();
+    let stage = Stage::with(open().start());
+    let proxy = FaultProxy::to(stage.server.address());
+    let [liar, honest, late] = [(); SENTINELS].map(|()| FakeSentinel::start());
+    let (here, nowhere) = (proxy.port().to_string(), free_port());
+    proxy.refuse();
+    honest.names("127.0.0.1", &here);
+    let store = store(&stage, [&liar, &honest, &late].map(FakeSentinel::port));
+    let tried = |times| {
+        wait_until("it tries", Duration::from_secs(5), || store.counts().connections >= times);
+    };
+    tried(2);
+    // One against one, and this is newer: it is tried first, and then the other.
+    liar.names("127.0.0.1", &nowhere.to_string());
+    liar.announces(nowhere);
+    tried(store.counts().connections + 1);
+    proxy.forward();
+    wait_until("it is there", Duration::from_secs(5), || store.health().up);
+    let before = store.counts();
+    let asked = late.questions();
+    late.names("127.0.0.1", &here);
+    wait_until("it hears of it", Duration::from_secs(5), || late.questions() > asked + 1);
+    assert!(store.health().up);
+    assert_eq!(store.counts().connections, before.connections, "it did not connect again");
 }
 
 /// Two sentinels that say what is, and one that says what it likes.

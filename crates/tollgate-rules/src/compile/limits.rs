@@ -16,6 +16,9 @@ pub(super) struct Style {
     algorithm: Algorithm,
     slices: Option<(u32, Span)>,
     strict: Option<(bool, Span)>,
+    /// Whether the rule says that, and not one of its limits: then it means more than how sliding
+    /// windows count.
+    strict_of_rule: bool,
     zone: Option<(Box<str>, Span)>,
     /// Whether settlements may go into debt.
     debt: bool,
@@ -24,6 +27,11 @@ pub(super) struct Style {
 }
 
 impl Style {
+    /// The same as what a rule says for all of its limits.
+    pub(super) fn of_rule(self) -> Self {
+        Self { strict_of_rule: true, ..self }
+    }
+
     /// The same for what a rule asks a tier for.
     pub(super) fn asked_at(&self, span: Span) -> Self {
         Self { asked: Some(span), ..self.clone() }
@@ -147,6 +155,7 @@ impl Compiler<'_> {
             algorithm: algorithm.unwrap_or(default.algorithm),
             slices: slices.or(default.slices),
             strict: strict.or(default.strict),
+            strict_of_rule: strict.is_none() && default.strict_of_rule,
             zone: zone.or_else(|| default.zone.clone()),
             debt: node.get("debt").and_then(Node::flag).unwrap_or(default.debt),
             asked: default.asked,
@@ -317,7 +326,8 @@ impl Compiler<'_> {
                     )?),
                     None => None,
                 };
-                let strict = style.strict.is_some_and(|(strict, _)| strict);
+                let sliding = style.algorithm == Algorithm::SlidingWindow;
+                let strict = sliding && style.strict.is_some_and(|(strict, _)| strict);
                 Some(Owing { limit, quota: Some(*quota), strict, beyond })
             }
             Kind::Slots(slots, lease) => {
@@ -343,7 +353,7 @@ impl Compiler<'_> {
         let sliding = style.algorithm == Algorithm::SlidingWindow;
         for (given, field) in [
             (style.slices.map(|(_, span)| span), "slices"),
-            (style.strict.map(|(_, span)| span), "strict"),
+            (style.strict.filter(|_| !style.strict_of_rule).map(|(_, span)| span), "strict"),
         ] {
             if let Some(span) = given.filter(|_| !sliding) {
                 let message = format!(

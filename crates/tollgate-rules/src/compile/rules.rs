@@ -91,7 +91,7 @@ impl Compiler<'_> {
             }
             key.push(identity);
         }
-        let style = self.style(node, &Style::default());
+        let style = self.style(node, &Style::default()).of_rule();
         let soft = node.get("soft").and_then(|node| self.soft(node));
         let cooldown = node.get("cooldown").and_then(|node| self.cooldown(node, name));
         let limit = node.get("limit");
@@ -105,7 +105,7 @@ impl Compiler<'_> {
             self.error(node, "no-limit", "this rule limits nothing")
                 .help("give it a `limit`, or a `cooldown`");
         }
-        for field in ["soft", "cost", "debt", "algorithm", "slices", "strict", "timezone"] {
+        for field in ["soft", "cost", "debt", "algorithm", "slices", "timezone"] {
             if let Some(entry) =
                 node.entry(field).filter(|_| limit.is_none() && node.get("cooldown").is_some())
             {
@@ -151,6 +151,7 @@ impl Compiler<'_> {
                 Some("deny") => Outage::Deny,
                 _ => Outage::Local,
             },
+            strict: node.get("strict").and_then(Node::flag).unwrap_or(false),
             consistency: Consistency::Exact,
             carries_over,
             overrides: Vec::new(),

@@ -7,8 +7,8 @@ use tollgate::{MemoryOptions, Span};
 use super::{Compiler, unsaid};
 use crate::finding::Finding;
 use crate::load::Document;
-use crate::node::{Node, Scalar};
-use crate::settings::{MemorySettings, RedisSettings, Settings};
+use crate::node::{Entry, Node, Scalar};
+use crate::settings::{MemorySettings, RedisSettings, SentinelAccess, Settings};
 use crate::store_url::StoreUrl;
 
 /// The longest prefix, in bytes.
@@ -56,11 +56,15 @@ impl Compiler<'_> {
         }
         let url = node.get("url").and_then(|node| self.store_url(node));
         let password = node.get("password").and_then(|node| self.password(node));
-        self.told_once(node, url.as_ref());
+        let in_url = |told: bool| node.entry("url").filter(|_| told);
+        let password_in_url = in_url(url.as_ref().is_some_and(StoreUrl::has_password));
+        let username_in_url = in_url(url.as_ref().is_some_and(StoreUrl::has_username));
+        self.told_once(node, username_in_url, password_in_url);
         let settings = RedisSettings {
             username: node.get("username").and_then(Node::text).map(str::to_owned),
             password,
             password_file: node.get("password_file").and_then(|node| path(node, folder)),
+            sentinel: self.sentinel(node, url.as_ref(), folder),
             ca_file: node.get("ca_file").and_then(|node| path(node, folder)),
             prefix: node.get("prefix").and_then(|node| self.key_prefix(node)),
             pages: node.get("pages").and_then(|node| {
@@ -76,6 +80,29 @@ impl Compiler<'_> {
             ..RedisSettings::at(url?)
         };
         Some(settings)
+    }
+
+    /// Who we are to sentinels: where there are none, it was meant for something else.
+    fn sentinel(
+        &mut self,
+        store: &Node,
+        url: Option<&StoreUrl>,
+        folder: Option<&Path>,
+    ) -> SentinelAccess {
+        let Some(entry) = store.entry("sentinel") else { return SentinelAccess::NONE };
+        if url.is_some_and(|url| !url.is_sentinel()) {
+            let message = "this says who we are to sentinels, and the `url` names none";
+            self.error_at(entry.key.span, "no-sentinels", message).help(
+                "leave it out, or name the sentinels, as in `url: redis+sentinel://a,b,c/mymaster`",
+            );
+        }
+        let node = &entry.value;
+        self.told_once(node, None, None);
+        SentinelAccess {
+            username: node.get("username").and_then(Node::text).map(str::to_owned),
+            password: node.get("password").and_then(|node| self.password(node)),
+            password_file: node.get("password_file").and_then(|node| path(node, folder)),
+        }
     }
 
     fn store_url(&mut self, node: &Node) -> Option<StoreUrl> {
@@ -122,10 +149,12 @@ impl Compiler<'_> {
     }
 
     /// User and password may stand in several places, and have to stand in one.
-    fn told_once(&mut self, node: &Node, url: Option<&StoreUrl>) {
-        let in_url = |told: bool| node.entry("url").filter(|_| told);
-        let password_in_url = in_url(url.is_some_and(StoreUrl::has_password));
-        let username_in_url = in_url(url.is_some_and(StoreUrl::has_username));
+    fn told_once(
+        &mut self,
+        node: &Node,
+        username_in_url: Option<&Entry>,
+        password_in_url: Option<&Entry>,
+    ) {
         for (what, places) in [
             ("password", [password_in_url, node.entry("password"), node.entry("password_file")]),
             ("user", [username_in_url, node.entry("username"), None]),

@@ -15,7 +15,7 @@ pub(super) const ALGORITHM: Kind = Kind::OneOf(&[
 /// More about how a quota is counted, beside a rule's limit or within one.
 pub(super) const SLICES: Field =
     optional("slices", "For `sliding_window`: into how many blocks it is cut.", Kind::Whole);
-pub(super) const STRICT: Field = optional(
+const STRICT: Field = optional(
     "strict",
     "For `sliding_window`: count the oldest block in full, and never exceed.",
     Kind::Flag,

@@ -7,7 +7,7 @@ use crate::shape::{Kind, Shape};
 pub(super) const NAMED: Kind = Kind::Pattern {
     what: "`memory` or the URL of a store",
     example: "redis://127.0.0.1:6379",
-    regex: "^(memory|rediss?://.+)$",
+    regex: r"^(memory|rediss?(\+(sentinel|cluster))?://.+)$",
 };
 
 pub(super) static STORE: Shape = Shape {
@@ -43,7 +43,12 @@ static REDIS: Shape = Shape {
     name: "the shared store",
     about: "Counters in a Redis or Valkey that nodes share.",
     fields: &[
-        required("url", "Where the server is.", "redis://127.0.0.1:6379", URL),
+        required(
+            "url",
+            "Where the server is: itself, the sentinels that know, or a cluster.",
+            "redis://127.0.0.1:6379",
+            URL,
+        ),
         optional("username", "Who we are to the server.", Kind::Text),
         optional(
             "password",
@@ -51,6 +56,11 @@ static REDIS: Shape = Shape {
             Kind::Text,
         ),
         optional("password_file", "A file with the password, read at the start.", Kind::Text),
+        optional(
+            "sentinel",
+            "Who we are to the sentinels, which have users of their own.",
+            Kind::Object(&SENTINEL),
+        ),
         optional(
             "ca_file",
             "A file with the certificates (PEM) of those who may vouch for the server; those that the machine trusts if left out.",
@@ -85,8 +95,27 @@ static REDIS: Shape = Shape {
     others: None,
 };
 
+static SENTINEL: Shape = Shape {
+    name: "the access to sentinels",
+    about: "Who we are to the sentinels, which have users of their own.",
+    fields: &[
+        optional(
+            "username",
+            "Who we are to the sentinels; the default user if left out.",
+            Kind::Text,
+        ),
+        optional(
+            "password",
+            "What proves it. Take it from the environment: `${SENTINEL_PASSWORD}`.",
+            Kind::Text,
+        ),
+        optional("password_file", "A file with the password, read at the start.", Kind::Text),
+    ],
+    others: None,
+};
+
 const URL: Kind = Kind::Pattern {
     what: "the URL of a store",
     example: "redis://127.0.0.1:6379",
-    regex: "^rediss?://.+$",
+    regex: r"^rediss?(\+(sentinel|cluster))?://.+$",
 };

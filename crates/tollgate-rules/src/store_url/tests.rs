@@ -14,6 +14,25 @@ fn urls_are_read_and_shown_without_their_password() {
         ("redis://ann:@cache", "redis://ann:@cache", true, false),
         ("redis://:a:b@c@cache", "redis://:***@cache", false, true),
         ("redis://:p%2Fw@cache/", "redis://:***@cache/", false, true),
+        (
+            "redis+sentinel://a,b:26380,[::1]/main",
+            "redis+sentinel://a,b:26380,[::1]/main",
+            false,
+            false,
+        ),
+        (
+            "rediss+sentinel://ann:s3cret@a,b/main/3",
+            "rediss+sentinel://ann:***@a,b/main/3",
+            true,
+            true,
+        ),
+        (
+            "redis+cluster://:s3cret@a:7000,[::1]:7001",
+            "redis+cluster://:***@a:7000,[::1]:7001",
+            false,
+            true,
+        ),
+        ("rediss+cluster://a/0", "rediss+cluster://a/0", false, false),
     ] {
         let url: StoreUrl = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
         assert_eq!(url.to_string(), shown);
@@ -33,8 +52,20 @@ fn others_are_refused_with_what_would_be_right_and_nothing_of_what_they_hide() {
         ("http://s3cret@cache", "there is no store `http://`; use `memory`"),
         ("unix:///s3cret", "there is no store `unix://`"),
         ("valkey://s3cret@cache", "a Valkey server is named like a Redis"),
-        ("redis+sentinel://s3cret@cache", "`redis+sentinel://` is not understood yet"),
-        ("rediss+cluster://s3cret@cache", "`rediss+cluster://` is not understood yet"),
+        ("sentinel://s3cret@cache/main", "there is no store `sentinel://`"),
+        ("redis+sentinels://s3cret@cache", "there is no store `redis+sentinels://`"),
+        ("redis+sentinel://s3cret@cache", "which primary to ask the sentinels for"),
+        ("redis+sentinel://s3cret@cache/", "which primary to ask the sentinels for"),
+        ("redis+sentinel://s3cret@cache//0", "which primary to ask the sentinels for"),
+        ("redis+sentinel://:s3cret@cache/main/x", "behind the name of the primary"),
+        ("redis+sentinel://:s3cret@a,,b/main", "no host"),
+        ("redis+sentinel://:s3cret@a,/main", "no host"),
+        ("redis+sentinel:///main", "no host"),
+        ("redis+sentinel://:s3cret@a:0,b/main", "the port"),
+        ("redis+cluster://:s3cret@a,b:x", "the port"),
+        ("redis+cluster://:s3cret@a,b/1", "no database but 0"),
+        ("redis+cluster://s3cret@", "no host"),
+        ("redis://:s3cret@a,b", "names several hosts"),
         ("REDIS://s3cret@cache", "there is no store `REDIS://`"),
         ("redis://", "no host"),
         ("redis://:6379", "no host"),
@@ -58,4 +89,25 @@ fn others_are_refused_with_what_would_be_right_and_nothing_of_what_they_hide() {
         assert!(error.contains(words), "{text}: {error}");
         assert!(!error.contains("s3"), "{text}: {error}");
     }
+}
+
+#[test]
+fn only_sentinels_are_asked_for_a_name() {
+    for (text, primary) in [
+        ("redis://cache/3", None),
+        ("redis+cluster://a,b", None),
+        ("redis+sentinel://a/main", Some("main")),
+        ("redis+sentinel://ann:p%2Fw@a,b:1/my-main.1/", Some("my-main.1")),
+        ("rediss+sentinel://a,b/main/3", Some("main")),
+    ] {
+        let url: StoreUrl = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert_eq!((url.primary(), url.is_sentinel()), (primary, primary.is_some()), "{text}");
+    }
+}
+
+#[test]
+fn nobody_names_more_hosts_than_64() {
+    let of = |hosts: usize| format!("redis+cluster://{}", vec!["a"; hosts].join(","));
+    assert!(of(64).parse::<StoreUrl>().is_ok());
+    assert_eq!(of(65).parse::<StoreUrl>(), Err(NotAStore::TooManyHosts));
 }

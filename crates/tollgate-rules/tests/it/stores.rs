@@ -1,7 +1,7 @@
 //! `store`, as it is read.
 
 use tollgate::Span;
-use tollgate_rules::{RuleFile, Settings, Shelf};
+use tollgate_rules::{RuleFile, SentinelAccess, Settings, Shelf};
 
 fn settings(store: &str) -> Settings {
     let text = format!("{store}\nrules: [{{ name: api, key: ip, limit: 5/min }}]\n");
@@ -27,6 +27,8 @@ fn a_store_may_be_named_in_several_ways() {
         ("store: 'redis://:${PASSWORD}@cache'", Some("redis://:hunter2@cache")),
         ("store: 'redis://:hunter2@cache'", Some("redis://:hunter2@cache")),
         ("store: { redis: 'redis://${HOST:-cache}' }", Some("redis://cache")),
+        ("store: redis+sentinel://a,b,c/main", Some("redis+sentinel://a,b,c/main")),
+        ("store: { redis: 'rediss+cluster://a,b,c' }", Some("rediss+cluster://a,b,c")),
     ] {
         let redis = settings(store).redis;
         assert_eq!(redis.as_ref().map(|redis| redis.url.reveal()), url, "{store}");
@@ -65,6 +67,24 @@ store:
     let redis = file.redis.unwrap();
     assert_eq!(redis.password_file, Some("/run/pw".into()), "it need not be there yet");
     assert_eq!(redis.deny_cache, Some(true));
+}
+
+#[test]
+fn who_we_are_to_sentinels_is_read_apart_from_who_we_are_to_the_server() {
+    let read = |sentinel: &str| {
+        let url = "redis+sentinel://ann:${PASSWORD}@a,b/main";
+        settings(&format!("store: {{ redis: {{ url: '{url}'{sentinel} }} }}")).redis.unwrap()
+    };
+    let none = read("");
+    assert_eq!(none.sentinel, SentinelAccess::NONE);
+    assert_eq!(none.url.primary(), Some("main"));
+    let said = read(", sentinel: { username: bob, password: '${PASSWORD}' }");
+    assert_eq!(said.sentinel.username.as_deref(), Some("bob"));
+    assert_eq!(said.sentinel.password.as_deref(), Some("hunter2"));
+    assert_eq!((said.username, said.password), (None, None), "the URL's are the server's");
+    let in_file = read(", sentinel: { password_file: pw }").sentinel;
+    assert_eq!(in_file.password_file, Some("etc/pw".into()), "from the folder of the file");
+    assert_eq!((in_file.username, in_file.password), (None, None));
 }
 
 #[test]

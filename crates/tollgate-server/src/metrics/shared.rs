@@ -15,7 +15,7 @@ use crate::measured::Shared;
 type Read = fn(&Counts) -> u64;
 
 /// Counters without labels: what they are called, what they count, and where it is found.
-const COUNTERS: [(&str, &str, Read); 15] = [
+const COUNTERS: [(&str, &str, Read); 16] = [
     ("store_calls", "Calls to the shared store, each with one or more sets", |c| c.calls),
     ("store_sets", "Sets put to the shared store", |c| c.sets),
     ("store_connections", "Connections to the shared store that were tried", |c| c.connections),
@@ -31,15 +31,12 @@ const COUNTERS: [(&str, &str, Read); 15] = [
     }),
     ("store_failovers", "How often another server took the place of one", |c| c.failovers),
     ("store_redirects", "Sets that a server of a cluster sent on to another one", |c| c.redirects),
+    ("store_unconfirmed", "Strict sets that no replica had in time", |c| c.unconfirmed),
     ("store_slot_failures", "Sets whose slot no server of a cluster could serve", |c| {
         c.slot_failures
     }),
     ("store_map_refreshes", "How often the map of a cluster was asked for", |c| c.map_refreshes),
-    (
-        "store_refunds",
-        "Charges given back because the rest of their request was refused elsewhere",
-        |c| c.refunds,
-    ),
+    ("store_refunds", "Charges and slots given back that nobody waits for", |c| c.refunds),
     (
         "store_stranded_units",
         "Units that could not be given back and come back as they refill",

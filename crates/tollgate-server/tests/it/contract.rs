@@ -23,12 +23,12 @@ block: [{ user: eve }]
 ";
 
 /// The description.
-struct Contract {
+pub(super) struct Contract {
     whole: Value,
 }
 
 impl Contract {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let whole = serde_json::from_str(include_str!("../../../../docs/openapi.json")).unwrap();
         Self { whole }
     }
@@ -86,7 +86,13 @@ impl Contract {
         }
     }
 
-    async fn ask(&self, client: &mut Client, method: &str, path: &str, more: &str) -> Reply {
+    pub(super) async fn ask(
+        &self,
+        client: &mut Client,
+        method: &str,
+        path: &str,
+        more: &str,
+    ) -> Reply {
         client.send(format!("{method} {path} HTTP/1.1\r\nHost: tollgate\r\n{more}\r\n")).await;
         let reply =
             if method == "HEAD" { client.reply_head().await } else { client.try_reply().await };

@@ -134,36 +134,6 @@ async fn a_report_says_who_answered_it() {
 }
 
 #[tokio::test]
-async fn readiness_tells_of_the_store_and_stays_unless_it_is_asked_strictly() {
-    let (gate, hand) = gate().await;
-    let mut client = gate.client().await;
-    let reached = json!({
-        "ready": true, "degraded": false,
-        "store": {"kind": "redis", "state": "reached", "for_ms": 1500, "clock_offset_ms": -0.25, "nodes": 3},
-    });
-    for path in ["/readyz", "/readyz?", "/readyz?strict"] {
-        let reply = client.get(path).await;
-        assert_eq!((reply.status, reply.json()), (200, reached.clone()), "{path}");
-        assert_eq!(reply.header("cache-control"), Some("no-store"));
-    }
-    hand.fade("connection refused");
-    for (path, status) in [("/readyz", 200), ("/readyz?strict", 503)] {
-        let reply = client.get(path).await;
-        let told = reply.json();
-        assert_eq!((reply.status, &told["ready"]), (status, &json!(status == 200)), "{path}");
-        assert_eq!(told["degraded"], true);
-        assert_eq!(told["store"]["state"], "degraded");
-        assert_eq!(told["store"]["why"], "connection refused");
-    }
-    assert_eq!(client.get("/healthz").await.status, 200, "the process serves");
-    for query in ["?strict=1", "?Strict", "?verbose", "?strict&strict"] {
-        let reply = client.get(&format!("/readyz{query}")).await;
-        assert_eq!(reply.status, 400, "{query}");
-        assert_eq!(reply.problem()["errors"][0]["field"], "query");
-    }
-}
-
-#[tokio::test]
 async fn a_scrape_tells_of_the_store_that_nodes_share() {
     let (gate, hand) = gate().await;
     let mut client = gate.client().await;
@@ -173,6 +143,9 @@ async fn a_scrape_tells_of_the_store_that_nodes_share() {
         (counts.by_memory, counts.by_share, counts.state_lost) = (7, 6, 1);
         (counts.allowed_by_policy, counts.denied_by_policy) = (4, 5);
         (counts.out_of_memory, counts.refused, counts.connections) = (8, 9, 11);
+        (counts.failovers, counts.redirects, counts.slot_failures) = (12, 13, 14);
+        (counts.map_refreshes, counts.slots_unserved) = (15, 5_461);
+        (counts.refunds, counts.stranded_units) = (16, 17);
     });
     let scrape = client.get("/metrics").await;
     for line in [
@@ -190,6 +163,13 @@ async fn a_scrape_tells_of_the_store_that_nodes_share() {
         "allowed_by_failure_mode_total 4",
         "denied_by_failure_mode_total 5",
         "store_state_lost_total 1",
+        "store_failovers_total 12",
+        "store_redirects_total 13",
+        "store_slot_failures_total 14",
+        "store_map_refreshes_total 15",
+        "store_slots_unserved 5461",
+        "store_refunds_total 16",
+        "store_stranded_units_total 17",
         "store_up 1",
         "store_nodes 3",
         "store_clock_offset_seconds -0.00025",
@@ -198,9 +178,11 @@ async fn a_scrape_tells_of_the_store_that_nodes_share() {
         assert!(scrape.text().lines().any(|other| other == line), "{line}\n{}", scrape.text());
     }
     hand.fade("connection refused");
-    hand.change(|shared| shared.counts.calls = 9);
+    hand.change(|shared| (shared.counts.calls, shared.counts.slots_unserved) = (9, 0));
     let scrape = client.get("/metrics").await;
-    for line in ["tollgate_store_up 0", "tollgate_store_calls_total 10"] {
+    for line in
+        ["tollgate_store_up 0", "tollgate_store_calls_total 10", "tollgate_store_slots_unserved 0"]
+    {
         assert!(scrape.text().lines().any(|other| other == line), "{line}: counters never go back");
     }
 }

@@ -12,7 +12,7 @@ fn settings(typed: &str, file: &str) -> Result<Settings> {
     let shelf = Shelf::new().with("etc/rules.yaml", file);
     let file = RuleFile::load_with("etc/rules.yaml".as_ref(), &shelf, &|_| None).unwrap();
     assert!(file.rules.is_some(), "{}", file.report);
-    let store = TypedStore::of(&args, None).unwrap_or_else(|failure| panic!("{failure}"));
+    let store = TypedStore::of(&args, |_| None).unwrap_or_else(|failure| panic!("{failure}"));
     Settings::of(&args, store, &file.settings)
 }
 

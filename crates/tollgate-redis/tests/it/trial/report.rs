@@ -148,6 +148,20 @@ impl Report {
         Waits::of(self.records.iter().filter(during).map(|record| record.waited).collect())
     }
 
+    /// Says what else was answered while somebody waited for long: if nothing was, the machine stood
+    /// still.
+    pub(crate) fn tell_long_waits(&self, longest: Span) {
+        for record in self.records.iter().filter(|record| record.waited > longest).take(20) {
+            let (from, until) = (record.asked, record.answered());
+            let meanwhile = self.records.iter();
+            let meanwhile =
+                meanwhile.filter(|other| from < other.asked && other.answered() < until);
+            let meanwhile = meanwhile.count();
+            let waited = Duration::from(record.waited);
+            eprintln!("  {waited:?} for {record:?}; {meanwhile} others were answered meanwhile");
+        }
+    }
+
     pub(crate) fn all_waits(&self) -> Waits {
         self.waits((self.began, self.ended))
     }
