@@ -64,6 +64,11 @@ fn a_primary_that_sentinels_name_gives_the_answers_that_every_store_gives() {
 }
 
 #[test]
+fn a_primary_of_valkey_that_sentinels_name_gives_the_answers_that_every_store_gives() {
+    conforms(&Stage::with(sentinels(Kind::Valkey)), 9_050_000, steps() / 4);
+}
+
+#[test]
 fn a_cluster_gives_the_answers_that_every_store_gives() {
     cluster_conforms(Kind::Redis, 9_100_000);
 }

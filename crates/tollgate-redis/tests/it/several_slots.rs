@@ -1,16 +1,18 @@
 //! Sets whose counters are in several slots of a cluster, which only together are admitted.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use tokio::runtime::Builder;
 use tollgate::{By, Clock, Store, fresh_id, period_at};
 use tollgate_core::{Ask, Check, Cost, Limit, Outage, Ruling, Set};
 use tollgate_redis::Redis;
-use tollgate_testbed::{Kind, wait_until};
+use tollgate_testbed::{Cluster, Kind, wait_until};
 
 use crate::asking::ask;
 use crate::chance::Chance;
-use crate::stage::{Stage, cluster};
+use crate::stage::{IN_A_CLUSTER, PASSWORD, PERMISSIONS, Stage, USER, cluster};
 use crate::trial::long_or;
 
 /// Rules of so many slots.
@@ -58,11 +60,7 @@ async fn work(store: Arc<Redis>, limits: Arc<Vec<Limit>>, seed: u64, steps: u64)
     admitted
 }
 
-fn used(
-    stage: &Stage<tollgate_testbed::Cluster>,
-    store: &Redis,
-    limits: &[Limit],
-) -> [u64; LIMITS] {
+fn used(stage: &Stage<Cluster>, store: &Redis, limits: &[Limit]) -> [u64; LIMITS] {
     [0, 1, 2, 3, 4].map(|number| {
         let key = format!("subject {number}");
         let peek = Check::new(&limits[number], &key).ask(Ask::peek());
@@ -143,4 +141,70 @@ fn a_part_whose_server_is_gone_goes_by_its_rule_and_the_rest_is_given_back() {
     assert_eq!(remaining(there), Some(8));
     let parts = store.health().parts;
     assert_eq!(parts.iter().filter(|part| !part.up).count(), 1, "{parts:?}");
+}
+
+/// What clients of a node were told is admitted, and how many of them it has.
+#[derive(Default)]
+struct Told {
+    admitted: [AtomicU64; LIMITS],
+}
+
+#[test]
+fn a_node_that_dies_strands_at_most_what_it_had_under_way() {
+    let stage = Stage::with(cluster(Kind::Redis, 0));
+    let (limits, told) = (limits(), Arc::new(Told::default()));
+    let others = stage.start(stage.options().deny_cache(false));
+    let node = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
+    let store = {
+        let _within = node.enter();
+        Arc::new(Redis::start(stage.options().deny_cache(false)).unwrap())
+    };
+    assert!(node.block_on(store.reached(Duration::from_secs(20))));
+    for seed in 0..TASKS {
+        let (store, limits, told) = (Arc::clone(&store), Arc::clone(&limits), Arc::clone(&told));
+        node.spawn(async move {
+            for turn in 0.. {
+                let admitted =
+                    work(Arc::clone(&store), Arc::clone(&limits), seed << 32 | turn, 1).await;
+                for (total, own) in told.admitted.iter().zip(admitted) {
+                    total.fetch_add(own, Ordering::Relaxed);
+                }
+            }
+        });
+    }
+    let admitted = || [0, 1, 2, 3, 4].map(|number| told.admitted[number].load(Ordering::Relaxed));
+    wait_until("it is at work", Duration::from_secs(20), || admitted()[0] > 500);
+    // At once, and nothing that was begun is brought to an end.
+    node.shutdown_background();
+    let mut last = [0; LIMITS];
+    wait_until("nothing is done any more", Duration::from_secs(5), || {
+        let now = used(&stage, &others, &limits);
+        std::mem::replace(&mut last, now) == now
+    });
+    let admitted = admitted();
+    eprintln!("admitted {admitted:?}, used {last:?}");
+    for (used, admitted) in last.into_iter().zip(admitted) {
+        // Each task had one request under way, of three units of each limit at most.
+        assert!((admitted..=admitted + TASKS * 3).contains(&used), "{used} of {admitted}");
+    }
+}
+
+#[test]
+fn decisions_are_shared_over_tls() {
+    let user = format!("{USER} on >{PASSWORD} {PERMISSIONS} {IN_A_CLUSTER}");
+    let cluster = Cluster::setup(Kind::Redis).user(&user).replicas_each(0).tls().start();
+    let stage = Stage::with(cluster);
+    assert!(stage.server.url().starts_with("rediss+cluster://"));
+    let pem = stage.server.ca_pem().as_bytes().to_vec();
+    let nodes = [0, 1].map(|_| stage.start(stage.options().ca_pem(pem.clone())));
+    let limit = Limit::token_bucket("api", "1/h burst 3".parse().unwrap()).unwrap();
+    for caller in 0..20 {
+        let key = format!("caller {caller}");
+        for (number, admitted) in [true, true, true, false].into_iter().enumerate() {
+            let asked = ask(&nodes[number % 2], Check::new(&limit, &key));
+            let (applied, decision) = stage.block_on(asked);
+            assert!(matches!(applied.by, By::Store | By::Memory), "{applied:?}");
+            assert_eq!(decision.is_allowed(), admitted, "question {number} of {key}");
+        }
+    }
 }

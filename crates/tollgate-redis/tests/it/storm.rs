@@ -8,7 +8,7 @@ use tollgate_testbed::{FaultProxy, Kind, wait_until};
 use crate::stage::{Stage, options};
 use crate::trial::{is_long, let_pass, long_or, machine_alone};
 
-const NODES: u64 = 10;
+const NODES: u64 = 20;
 
 #[test]
 fn a_restart_does_not_bring_all_nodes_at_once() {

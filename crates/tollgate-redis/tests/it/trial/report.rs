@@ -151,7 +151,10 @@ impl Report {
     /// Says what else was answered while somebody waited for long: if nothing was, the machine stood
     /// still.
     pub(crate) fn tell_long_waits(&self, longest: Span) {
-        for record in self.records.iter().filter(|record| record.waited > longest).take(20) {
+        let mut slow: Vec<&Record> = self.records.iter().collect();
+        slow.retain(|record| record.waited > longest);
+        slow.sort_by_key(|record| std::cmp::Reverse(record.waited));
+        for record in slow.into_iter().take(10) {
             let (from, until) = (record.asked, record.answered());
             let meanwhile = self.records.iter();
             let meanwhile =
