@@ -1,6 +1,5 @@
 //! What all servers of a store have in common.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -22,7 +21,7 @@ pub(crate) struct Common {
     pub(crate) handle: Handle,
     pub(crate) deadline: Duration,
     pub(crate) clock: StoreClock,
-    pub(crate) counters: Arc<Counters>,
+    pub(crate) counters: Counters,
     pub(crate) naming: Naming,
     pub(crate) seen: Seen,
     pub(crate) owed: Owed,

@@ -78,7 +78,7 @@ impl Redis {
             handle,
             deadline: options.deadline,
             clock,
-            counters: Arc::new(Counters::default()),
+            counters: Counters::default(),
             naming: Naming::new(&options.prefix, options.secret, options.page_bits),
             seen: Seen::new(),
             owed: Owed::default(),

@@ -1,8 +1,58 @@
 //! A proxy that asks Tollgate, a service behind it, and what clients see of both.
 
+use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
 use std::thread;
+
+use super::eventually::eventually;
+use super::program::{Folder, Serving};
+
+/// A proxy, with Tollgate beside and a service behind it.
+pub(super) struct Edge {
+    proxy: Child,
+    port: u16,
+    pub(super) tollgate: Option<Serving>,
+    _folder: Folder,
+}
+
+impl Edge {
+    /// A proxy that this command starts, which listens on this port and has its files in this folder.
+    pub(super) fn start(
+        command: &mut Command,
+        port: u16,
+        tollgate: Serving,
+        folder: Folder,
+    ) -> Self {
+        let log = folder.at("log");
+        let printed = File::create(&log).unwrap();
+        let proxy = command.stdout(Stdio::null()).stderr(printed).spawn().unwrap();
+        let edge = Self { proxy, port, tollgate: Some(tollgate), _folder: folder };
+        let log = || fs::read_to_string(&log).unwrap_or_default();
+        eventually(
+            || Answer::of(port, "/", "nobody").map_or_else(log, |found| found.status.to_string()),
+            |found| found == "200",
+        );
+        edge
+    }
+
+    /// What a user gets, with headers behind its name.
+    pub(super) fn get(&self, path: &str, user: &str) -> Answer {
+        Answer::of(self.port, path, user).unwrap()
+    }
+
+    pub(super) fn statuses(&self, path: &str, user: &str, count: usize) -> Vec<u16> {
+        (0..count).map(|_| self.get(path, user).status).collect()
+    }
+}
+
+impl Drop for Edge {
+    fn drop(&mut self) {
+        let _ = self.proxy.kill();
+        let _ = self.proxy.wait();
+    }
+}
 
 /// A service that says in its answer what it is asked to by the path: `/tokens/7` used 7 tokens.
 pub(super) fn service() -> u16 {
@@ -42,7 +92,7 @@ pub(super) struct Answer {
 
 impl Answer {
     /// What a user gets at this port, with headers behind its name; `None` if nobody answers.
-    pub(super) fn of(port: u16, path: &str, user: &str) -> Option<Self> {
+    fn of(port: u16, path: &str, user: &str) -> Option<Self> {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
         let request = format!(
             "GET {path} HTTP/1.1\r\nhost: edge\r\nconnection: close\r\nx-user: {user}\r\n\r\n"

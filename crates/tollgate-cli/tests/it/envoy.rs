@@ -1,11 +1,11 @@
 //! Behind a real Envoy, as `examples/envoy` has it: what its clients see.
 
 use std::fs;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 use tollgate_testbed::free_port;
 
-use super::edge::{Answer, service, substituted};
+use super::edge::{Edge, service, substituted};
 use super::eventually::eventually;
 use super::program::{Folder, Serving, tollgate};
 use super::tools::program;
@@ -14,82 +14,37 @@ fn example(name: &str) -> String {
     format!("{}/../../examples/envoy/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// Envoy, with Tollgate beside and a service behind it.
-struct Edge {
-    envoy: Child,
-    port: u16,
-    tollgate: Option<Serving>,
-    _folder: Folder,
-}
-
-impl Edge {
-    /// The example, with ports of its own.
-    fn start(failure_mode_deny: bool) -> Self {
-        let serving = Serving::start(tollgate(&[
-            "serve",
-            "--http",
-            "127.0.0.1:0",
-            "--config",
-            &example("rules.yaml"),
-        ]));
-        let listens = serving.listens("grpc");
-        let (_, asked) = listens.rsplit_once(':').unwrap();
-        let (folder, port) = (Folder::new(), free_port());
-        let config = fs::read_to_string(example("envoy.yaml")).unwrap();
-        let own = [
-            ("port_value: 10000", format!("port_value: {port}")),
-            ("port_value: 8080", format!("port_value: {}", service())),
-            ("port_value: 7071", format!("port_value: {asked}")),
-            // A machine that is busy with other tests is no outage.
-            ("timeout: 0.05s", "timeout: 30s".to_owned()),
-            ("failure_mode_deny: false", format!("failure_mode_deny: {failure_mode_deny}")),
-        ];
-        let config = substituted(config, &own);
-        let config = folder.write("envoy.yaml", &config);
-        let log = folder.at("envoy.log");
-        let envoy = Command::new(program("TOLLGATE_ENVOY", "envoy/bin/envoy", "/usr/bin/envoy"))
-            .args([
-                "-c",
-                &config,
-                "--concurrency",
-                "1",
-                "--disable-hot-restart",
-                "--log-path",
-                &log,
-            ])
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap();
-        let edge = Self { envoy, port, tollgate: Some(serving), _folder: folder };
-        let log = || fs::read_to_string(&log).unwrap_or_default();
-        eventually(
-            || Answer::of(port, "/", "nobody").map_or_else(log, |answer| answer.status.to_string()),
-            |found| found == "200",
-        );
-        edge
-    }
-
-    /// What a user gets, with headers behind its name.
-    fn get(&self, path: &str, user: &str) -> Answer {
-        Answer::of(self.port, path, user).unwrap()
-    }
-
-    fn statuses(&self, path: &str, user: &str, count: usize) -> Vec<u16> {
-        (0..count).map(|_| self.get(path, user).status).collect()
-    }
-}
-
-impl Drop for Edge {
-    fn drop(&mut self) {
-        let _ = self.envoy.kill();
-        let _ = self.envoy.wait();
-    }
+/// The example, with ports of its own.
+fn start(failure_mode_deny: bool) -> Edge {
+    let serving = Serving::start(tollgate(&[
+        "serve",
+        "--http",
+        "127.0.0.1:0",
+        "--config",
+        &example("rules.yaml"),
+    ]));
+    let listens = serving.listens("grpc");
+    let (_, asked) = listens.rsplit_once(':').unwrap();
+    let (folder, port) = (Folder::new(), free_port());
+    let config = fs::read_to_string(example("envoy.yaml")).unwrap();
+    let own = [
+        ("port_value: 10000", format!("port_value: {port}")),
+        ("port_value: 8080", format!("port_value: {}", service())),
+        ("port_value: 7071", format!("port_value: {asked}")),
+        // A machine that is busy with other tests is no outage.
+        ("timeout: 0.05s", "timeout: 30s".to_owned()),
+        ("failure_mode_deny: false", format!("failure_mode_deny: {failure_mode_deny}")),
+    ];
+    let config = substituted(config, &own);
+    let config = folder.write("envoy.yaml", &config);
+    let mut envoy = Command::new(program("TOLLGATE_ENVOY", "envoy/bin/envoy", "/usr/bin/envoy"));
+    envoy.args(["-c", &config, "--concurrency", "1", "--disable-hot-restart"]);
+    Edge::start(&mut envoy, port, serving, folder)
 }
 
 #[test]
 fn clients_of_envoy_are_limited_and_told_how_they_stand() {
-    let edge = Edge::start(false);
+    let edge = start(false);
     let allowed = edge.get("/login", "ann");
     assert_eq!((allowed.status, allowed.body()), (200, "hi\n"));
     assert_eq!(allowed.header("content-type"), ["text/plain"], "the service's own");
@@ -122,7 +77,7 @@ fn clients_of_envoy_are_limited_and_told_how_they_stand() {
 
 #[test]
 fn what_an_answer_says_it_cost_is_charged_after_it() {
-    let edge = Edge::start(false);
+    let edge = start(false);
     // Each is let through while anything is left, and charged with what its answer says.
     for (user, used) in [("ann", "100"), ("bob", "150")] {
         assert_eq!(edge.get(&format!("/tokens/{used}"), user).status, 200);
@@ -141,7 +96,7 @@ fn what_an_answer_says_it_cost_is_charged_after_it() {
 
 #[test]
 fn what_an_answer_gives_back_is_there_again() {
-    let edge = Edge::start(false);
+    let edge = start(false);
     let failing = "ann\r\nx-fail: yes";
     // Charged before, and given back after an answer that says so: there is always room for one more.
     for _ in 0..6 {
@@ -154,7 +109,7 @@ fn what_an_answer_gives_back_is_there_again() {
 #[test]
 fn what_becomes_of_requests_without_tollgate_envoy_is_told_itself() {
     for (deny, status) in [(false, 200), (true, 500)] {
-        let mut edge = Edge::start(deny);
+        let mut edge = start(deny);
         assert_eq!(edge.get("/", "ann").status, 200);
         let (code, _, log) = edge.tollgate.take().unwrap().stop("-TERM");
         assert_eq!(code, Some(0), "{log}");

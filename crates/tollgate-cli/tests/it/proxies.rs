@@ -1,12 +1,11 @@
 //! Behind a real nginx and a real Caddy, as `examples` has them: what their clients see.
 
 use std::fs;
-use std::process::{Child, Command, Stdio};
+use std::process::Command;
 
 use tollgate_testbed::free_port;
 
-use super::edge::{Answer, service, substituted};
-use super::eventually::eventually;
+use super::edge::{Edge, service, substituted};
 use super::program::{Folder, Serving, tollgate};
 use super::tools::program;
 
@@ -95,58 +94,18 @@ impl Proxy {
     }
 }
 
-/// A proxy, with Tollgate beside and a service behind it.
-struct Edge {
-    proxy: Child,
-    port: u16,
-    tollgate: Option<Serving>,
-    _folder: Folder,
-}
-
-impl Edge {
-    fn start(proxy: Proxy, without: Without) -> Self {
-        let rules = proxy.example("rules.yaml");
-        let serving =
-            Serving::start(tollgate(&["serve", "--http", "127.0.0.1:0", "--config", &rules]));
-        let (folder, port) = (Folder::new(), free_port());
-        let config = proxy.config(port, &serving.address, without);
-        let log = folder.at("log");
-        let proxy = proxy
-            .command(&folder, &config)
-            .stdout(Stdio::null())
-            .stderr(fs::File::create(&log).unwrap())
-            .spawn()
-            .unwrap();
-        let edge = Self { proxy, port, tollgate: Some(serving), _folder: folder };
-        let log = || fs::read_to_string(&log).unwrap_or_default();
-        eventually(
-            || Answer::of(port, "/", "nobody").map_or_else(log, |found| found.status.to_string()),
-            |found| found == "200",
-        );
-        edge
-    }
-
-    /// What a user gets, with headers behind its name.
-    fn get(&self, path: &str, user: &str) -> Answer {
-        Answer::of(self.port, path, user).unwrap()
-    }
-
-    fn statuses(&self, path: &str, user: &str, count: usize) -> Vec<u16> {
-        (0..count).map(|_| self.get(path, user).status).collect()
-    }
-}
-
-impl Drop for Edge {
-    fn drop(&mut self) {
-        let _ = self.proxy.kill();
-        let _ = self.proxy.wait();
-    }
+fn start(proxy: Proxy, without: Without) -> Edge {
+    let rules = proxy.example("rules.yaml");
+    let serving = Serving::start(tollgate(&["serve", "--http", "127.0.0.1:0", "--config", &rules]));
+    let (folder, port) = (Folder::new(), free_port());
+    let config = proxy.config(port, &serving.address, without);
+    Edge::start(&mut proxy.command(&folder, &config), port, serving, folder)
 }
 
 #[test]
 fn clients_of_a_proxy_are_limited_and_told_how_they_stand() {
     for proxy in Proxy::ALL {
-        let edge = Edge::start(proxy, Without::Open);
+        let edge = start(proxy, Without::Open);
         let allowed = edge.get("/login?next=/", "ann");
         assert_eq!((allowed.status, allowed.body()), (200, "hi\n"), "{proxy:?}");
         assert_eq!(allowed.header("content-type"), ["text/plain"], "the service's own");
@@ -174,7 +133,7 @@ fn clients_of_a_proxy_are_limited_and_told_how_they_stand() {
 #[test]
 fn what_clients_say_of_themselves_is_not_believed() {
     for proxy in Proxy::ALL {
-        let edge = Edge::start(proxy, Without::Open);
+        let edge = start(proxy, Without::Open);
         let left = |forged: &str| -> u64 {
             let answer = edge.get("/", &format!("ann\r\n{forged}"));
             assert_eq!(answer.status, 200, "{proxy:?}, {forged}: {}", answer.text);
@@ -207,7 +166,7 @@ fn what_becomes_of_requests_without_tollgate_the_proxy_is_told_itself() {
         (Proxy::Caddy, Without::Open, 200),
         (Proxy::Caddy, Without::Closed, 502),
     ] {
-        let mut edge = Edge::start(proxy, without);
+        let mut edge = start(proxy, without);
         let (code, _, log) = edge.tollgate.take().unwrap().stop("-TERM");
         assert_eq!(code, Some(0), "{log}");
         assert_eq!(edge.statuses("/login", "ann", 7), [status; 7], "{proxy:?}");

@@ -69,7 +69,12 @@ impl Redis {
     pub(super) async fn change_tiers(&self, set: &Set<'_>, terms: &Terms, until: Instant) {
         let changes = |index: &usize| set.checks().get(*index).is_some_and(changes_tier);
         let changing: Indexes = (0..set.checks().len()).filter(changes).collect();
-        join_all(terms.apart(set, &changing).into_iter().map(async |in_slot| {
+        self.ask_in_vain(set, terms, &changing, until).await;
+    }
+
+    /// Asks these checks in sets that are refused: only what is done whatever becomes of a set is done.
+    async fn ask_in_vain(&self, set: &Set<'_>, terms: &Terms, checks: &[usize], until: Instant) {
+        join_all(terms.apart(set, checks).into_iter().map(async |in_slot| {
             let checks: Vec<_> = in_slot.part.checks.iter().map(|check| check.alone()).collect();
             self.see_refused(set, &checks, in_slot.slot, until).await
         }))
@@ -97,11 +102,7 @@ impl Redis {
             places.get(**index).is_some_and(|place| mended.contains(&place.index()))
         };
         let met: Indexes = checks.iter().filter(is_met).copied().collect();
-        join_all(terms.apart(set, &met).into_iter().map(async |in_slot| {
-            let checks: Vec<_> = in_slot.part.checks.iter().map(|check| check.alone()).collect();
-            self.see_refused(set, &checks, in_slot.slot, until).await
-        }))
-        .await;
+        self.ask_in_vain(set, terms, &met, until).await;
     }
 }
 
