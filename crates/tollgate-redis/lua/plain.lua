@@ -1,16 +1,16 @@
 -- Decides plain sets: takes that all have to admit, from buckets of whole microseconds.
 -- What nearly every call is, so it is one piece of code without a function in it: making those
 -- would cost more than deciding. Answers are those of the full script; pages are as page.lua says.
+-- What comes before this has said which `keys` there are, and read their `pages`.
 local pack, read, call = struct.pack, struct.unpack, redis.call
 local find, sub, byte = string.find, string.sub, string.byte
-local keys, asked, now, extra = KEYS, ARGV[3], ARGV[2], 3600000
+local asked, now, extra = ARGV[3], ARGV[2], 3600000
 if now == '' then
   local time = call('TIME')
   now, extra = time[1] * 1000000 + time[2], 0
 else
   now = tonumber(now)
 end
-local pages = call('MGET', unpack(keys))
 -- With room for what is usual: a table that grows costs more than one check.
 local reply, answers = { ARGV[1], now, nil, nil, nil, nil, nil, nil }, 2
 local at, last = 1, #asked
@@ -53,7 +53,10 @@ while at <= last do
         end
       end
     end
-    if not place then
+    if page == nil then
+      -- It could not be read: whoever is asked about this set alone will say why.
+      admitted = nil
+    elseif not place then
       -- Perhaps another algorithm has left it in a place of its own. A slot that is on its way to
       -- another server may say that this is not here: then it is not.
       local there = redis.pcall('EXISTS', keys[index] .. '.' .. who)

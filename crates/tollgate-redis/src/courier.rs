@@ -267,7 +267,15 @@ impl Courier {
 
     /// Hands the answers to those who asked.
     fn hand_out(&self, parcel: Parcel, sent: Time, generation: u64, confirmed: bool) {
-        let Parcel { letters, call, tag, reply, .. } = parcel;
+        let Parcel { mut letters, call, tag, reply, .. } = parcel;
+        if call.is_scattered()
+            && reply.as_ref().is_err_and(|failure| failure.class == Class::ReadOnly)
+        {
+            // Nothing was done. Each slot by itself is told whether somebody else has it now.
+            letters.iter_mut().for_each(Letter::keep_together);
+            self.desk().put_first(letters, generation);
+            return;
+        }
         let answers = reply.and_then(|reply| {
             call.read(tag, reply).map_err(|error| Failure::new(Class::Strange, error.to_string()))
         });

@@ -76,6 +76,19 @@ impl Letter {
         self.sets.iter().map(Packed::checks).sum()
     }
 
+    /// Whether it may go together with letters to other slots. One that came back from there goes alone,
+    /// to be told where its slot is.
+    pub(super) fn can_be_scattered(&self) -> bool {
+        !self.to.asking && matches!(&*self.sets, [set] if set.is_plain())
+    }
+
+    /// From now on it goes only with letters to its own slot.
+    pub(super) fn keep_together(&mut self) {
+        for set in &mut self.sets {
+            set.make_full();
+        }
+    }
+
     /// The sets that have no answer yet.
     pub(super) fn unanswered(&self) -> impl Iterator<Item = &Packed> {
         let sets = self.sets.iter().zip(&self.answers);

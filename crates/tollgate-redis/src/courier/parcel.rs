@@ -5,7 +5,7 @@ use redis::{Pipeline, Value};
 use smallvec::SmallVec;
 use tollgate_core::Time;
 
-use super::desk::{Letter, To};
+use super::desk::Letter;
 use crate::failure::{Class, Failure};
 use crate::twin::{Call, How};
 
@@ -22,25 +22,37 @@ pub(super) struct Parcel {
 }
 
 impl Parcel {
-    /// One for all letters, or one for each slot of a cluster: a script sees one slot.
-    pub(super) fn of_all(mut letters: Vec<Letter>) -> SmallVec<[Self; 1]> {
+    /// One for all letters, if they are for one place. Otherwise plain ones go together wherever
+    /// they are, and each slot of a cluster has one for the others: most scripts see one slot.
+    pub(super) fn of_all(letters: Vec<Letter>) -> SmallVec<[Self; 1]> {
         let mut parcels = SmallVec::new();
-        if letters.windows(2).any(|pair| matches!(pair, [a, b] if a.to != b.to)) {
-            letters.sort_by_key(|letter| letter.to);
-            while let Some(to) = letters.last().map(|last| last.to) {
-                let start = letters.partition_point(|letter| letter.to < to);
-                parcels.push(Self::of(letters.split_off(start), to));
-            }
-        } else if let Some(to) = letters.first().map(|first| first.to) {
-            parcels.push(Self::of(letters, to));
+        if letters.windows(2).all(|pair| matches!(pair, [a, b] if a.to == b.to)) {
+            parcels.extend(Self::to_one_slot(letters));
+            return parcels;
+        }
+        let (scattered, mut others): (Vec<_>, Vec<_>) =
+            letters.into_iter().partition(Letter::can_be_scattered);
+        if !scattered.is_empty() {
+            let call = Call::scattered(scattered.iter().flat_map(Letter::unanswered));
+            parcels.push(Self::new(scattered, call, false));
+        }
+        others.sort_by_key(|letter| letter.to);
+        while let Some(to) = others.last().map(|last| last.to) {
+            let start = others.partition_point(|letter| letter.to < to);
+            parcels.extend(Self::to_one_slot(others.split_off(start)));
         }
         parcels
     }
 
-    fn of(letters: Vec<Letter>, to: To) -> Self {
+    fn to_one_slot(letters: Vec<Letter>) -> Option<Self> {
+        let asking = letters.first()?.to.asking;
         let call = Call::of(letters.iter().flat_map(Letter::unanswered));
+        Some(Self::new(letters, call, asking))
+    }
+
+    fn new(letters: Vec<Letter>, call: Call, asking: bool) -> Self {
         let reply = Err(Failure::new(Class::NoScript, "it has not been asked"));
-        Self { letters, call, tag: 0, how: How::Text, reply, asking: to.asking }
+        Self { letters, call, tag: 0, how: How::Text, reply, asking }
     }
 
     /// Whether the server did not know its script, so that nothing was done.

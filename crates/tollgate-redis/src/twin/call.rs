@@ -21,6 +21,8 @@ pub(crate) struct Call {
     arguments: SmallVec<[Vec<u8>; 2]>,
     /// How many cells each set has.
     cells: SmallVec<[usize; 8]>,
+    /// Whether its keys are in several slots of a cluster.
+    is_scattered: bool,
 }
 
 /// How a script is named to the server.
@@ -70,14 +72,34 @@ impl Call {
         } else {
             full(&sets, &mut keys)
         };
+        Self::put_together(&sets, &keys, script, arguments)
+    }
+
+    /// The call that decides these plain sets, wherever in a cluster's server their keys are. A set
+    /// that the server does not have all keys of is [not plain](super::answer::Reached::NotPlain).
+    pub(crate) fn scattered<'a>(sets: impl IntoIterator<Item = &'a Packed>) -> Self {
+        let sets: SmallVec<[&Packed; 8]> = sets.into_iter().collect();
+        let mut keys = Keys::default();
+        let arguments = plain(&sets, &mut keys);
+        let call = Self::put_together(&sets, &keys, Script::scattered(), arguments);
+        Self { is_scattered: true, ..call }
+    }
+
+    fn put_together(
+        sets: &[&Packed],
+        keys: &Keys<'_>,
+        script: &'static Script,
+        arguments: SmallVec<[Vec<u8>; 2]>,
+    ) -> Self {
         let mut call = Self {
             script,
             keys: Vec::with_capacity(keys.list.iter().map(|cell| cell.key.len()).sum()),
             ends: SmallVec::new(),
             arguments,
             cells: sets.iter().map(|set| set.cells.len()).collect(),
+            is_scattered: false,
         };
-        for cell in keys.list {
+        for cell in &keys.list {
             call.keys.extend_from_slice(&cell.key);
             call.ends.push(call.keys.len());
         }
@@ -93,11 +115,11 @@ impl Call {
         let written: usize = self.arguments.iter().map(Vec::len).sum();
         let size = self.keys.len() + written + script.len() + 64;
         let mut command = Cmd::with_capacity(self.ends.len() + self.arguments.len() + 5, size);
-        command.arg(name).arg(script).arg(self.ends.len());
-        let mut start = 0;
-        for end in &self.ends {
-            command.arg(self.keys.get(start..*end).unwrap_or_default());
-            start = *end;
+        // Keys that are named as such have to be in one slot.
+        let named = if self.is_scattered { 0 } else { self.ends.len() };
+        command.arg(name).arg(script).arg(named);
+        if !self.is_scattered {
+            self.add_keys(&mut command);
         }
         command.arg(tag);
         match now {
@@ -107,7 +129,23 @@ impl Call {
         for argument in &self.arguments {
             command.arg(&argument[..]);
         }
+        if self.is_scattered {
+            self.add_keys(&mut command);
+        }
         command
+    }
+
+    fn add_keys(&self, command: &mut Cmd) {
+        let mut start = 0;
+        for end in &self.ends {
+            command.arg(self.keys.get(start..*end).unwrap_or_default());
+            start = *end;
+        }
+    }
+
+    /// Whether its keys are in several slots of a cluster.
+    pub(crate) fn is_scattered(&self) -> bool {
+        self.is_scattered
     }
 
     /// Which script it is put to.

@@ -46,11 +46,19 @@ pub(crate) struct Script {
 }
 
 impl Script {
-    /// The one for plain sets.
+    /// The one for plain sets in one slot.
     pub(crate) fn plain() -> &'static Self {
         static PLAIN: OnceLock<Script> = OnceLock::new();
-        PLAIN.get_or_init(|| Self::of(&[include_str!("../../lua/plain.lua")]))
+        PLAIN.get_or_init(|| Self::of(&[include_str!("../../lua/one_slot.lua"), Self::PLAIN]))
     }
+
+    /// The one for plain sets in several slots of a server.
+    pub(crate) fn scattered() -> &'static Self {
+        static SCATTERED: OnceLock<Script> = OnceLock::new();
+        SCATTERED.get_or_init(|| Self::of(&[include_str!("../../lua/many_slots.lua"), Self::PLAIN]))
+    }
+
+    const PLAIN: &'static str = include_str!("../../lua/plain.lua");
 
     /// The one for any sets that need these parts.
     pub(crate) fn full(parts: Parts) -> &'static Self {

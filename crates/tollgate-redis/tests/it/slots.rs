@@ -83,5 +83,9 @@ fn two_nodes_never_hold_more_than_there_is() {
     }
     let findings = Arc::into_inner(audit).unwrap().into_inner().unwrap().finish();
     assert!(findings.is_ok(), "{findings}");
-    assert!(findings.rules[0].allowed > 100 && findings.rules[0].refused > 0, "{findings}");
+    // Each slot was handed on again and again.
+    assert!(
+        findings.rules[0].allowed > 10 * u64::from(SLOTS) && findings.rules[0].refused > 0,
+        "{findings}"
+    );
 }

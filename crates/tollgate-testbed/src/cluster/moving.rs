@@ -71,4 +71,16 @@ impl Cluster {
             self.servers[node].must(&["CLUSTER", "SETSLOT", &slot, "NODE", &self.names[to]]);
         }
     }
+
+    /// Has `from` move all its slots to `to` by itself, which servers of Valkey can: until the last
+    /// moment it answers for all of them. It begins now, and has ended when `from` has none.
+    #[track_caller]
+    pub fn begin_giving_away(&self, from: usize, to: usize) {
+        let slots = self.slots_of(from);
+        let (Some(first), Some(last)) = (slots.first(), slots.last()) else { return };
+        assert_eq!(usize::from(last - first) + 1, slots.len(), "its slots are one range");
+        let (first, last) = (first.to_string(), last.to_string());
+        let words = ["CLUSTER", "MIGRATESLOTS", "SLOTSRANGE", &first, &last, "NODE"];
+        self.servers[from].must(&[words.as_slice(), &[&self.names[to]]].concat());
+    }
 }

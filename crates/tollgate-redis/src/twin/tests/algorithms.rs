@@ -5,7 +5,7 @@ use tollgate_core::{Ask, Check, Cost, Id, Limit, Quota, Receipt, Set, Slices, Sp
 use tollgate_testbed::Server;
 
 use super::dice::Dice;
-use super::twin::{Twin, connect};
+use super::twin::{Through, Twin, connect};
 
 const START: u64 = 1_767_225_600_000_000;
 
@@ -175,8 +175,8 @@ fn the_server_knows_the_time_where_nobody_tells_it() {
     let mut twin = Twin::new(connect(&server), "t:", 16);
     twin.driven = false;
     let limit = Limit::token_bucket("a", "5/day".parse().unwrap()).unwrap();
-    for always_full in [false, true] {
-        twin.always_full = always_full;
+    for through in Through::ALL {
+        twin.through = through;
         let check = Check::new(&limit, "x");
         let set = Set::one(&check, Id::from_bits(1));
         let Value::Array(before) = twin.run(&redis::cmd("TIME")) else { panic!("a time") };

@@ -3,7 +3,7 @@
 use tollgate_conformance::{replay, walk};
 use tollgate_testbed::{Kind, Server};
 
-use super::twin::{Twin, connect};
+use super::twin::{Through, Twin, connect};
 
 /// Steps of the random walks; `TOLLGATE_STEPS=1000000` takes the long way.
 fn steps() -> usize {
@@ -15,12 +15,12 @@ fn steps() -> usize {
 ///
 /// They have one page: traces say the same change of tier of several keys, which a server only
 /// notices within a page.
-fn subjects(server: &Server, always_full: bool) -> impl FnMut() -> Twin + use<'_> {
+fn subjects(server: &Server, through: Through) -> impl FnMut() -> Twin + use<'_> {
     let mut made = 0;
     move || {
         made += 1;
         let mut twin = Twin::new(connect(server), &format!("t{made}:"), 0);
-        twin.always_full = always_full;
+        twin.through = through;
         twin
     }
 }
@@ -28,25 +28,19 @@ fn subjects(server: &Server, always_full: bool) -> impl FnMut() -> Twin + use<'_
 #[test]
 fn the_scripts_obey_the_vectors() {
     for kind in Kind::ALL {
-        let server = Server::setup(kind).start();
-        replay::vectors(subjects(&server, false));
-    }
-}
-
-#[test]
-fn the_full_script_alone_obeys_the_vectors() {
-    for kind in Kind::ALL {
-        let server = Server::setup(kind).start();
-        replay::vectors(subjects(&server, true));
+        for through in Through::ALL {
+            let server = Server::setup(kind).start();
+            replay::vectors(subjects(&server, through));
+        }
     }
 }
 
 #[test]
 fn the_scripts_agree_with_the_oracle_on_redis() {
-    walk::differential(subjects(&Server::redis(), false), 2_000_000, steps());
+    walk::differential(subjects(&Server::redis(), Through::Quick), 2_000_000, steps());
 }
 
 #[test]
 fn the_scripts_agree_with_the_oracle_on_valkey() {
-    walk::differential(subjects(&Server::valkey(), false), 3_000_000, steps());
+    walk::differential(subjects(&Server::valkey(), Through::Scattered), 3_000_000, steps());
 }

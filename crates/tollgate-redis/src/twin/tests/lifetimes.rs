@@ -6,7 +6,7 @@ use tollgate_core::{Ask, Check, Cost, Id, Limit, Set, Slices, Span, Time};
 use tollgate_testbed::{Server, wait_until};
 
 use super::pages::{SECOND, START, apply, at, bucket, take};
-use super::twin::{Twin, connect};
+use super::twin::{Through, Twin, connect};
 
 /// What is added where time is driven.
 const HOUR_MILLIS: i64 = 3_600_000;
@@ -60,10 +60,10 @@ fn a_caller_of_a_slow_tier_is_not_forgotten_by_those_of_a_quick_one() {
 
 #[test]
 fn a_caller_deep_in_a_page_is_not_forgotten_by_one_whose_limit_reaches_further() {
-    for always_full in [false, true] {
+    for through in Through::ALL {
         let server = Server::redis();
         let mut twin = Twin::new(connect(&server), "t:", 0);
-        twin.always_full = always_full;
+        twin.through = through;
         let (near, far) = (bucket("a", "10/s burst 100"), bucket("a", "1000/s burst 100000"));
         apply(&mut twin, at(0), &Check::new(&near, "x").cost(100.into()));
         take(&mut twin, at(0), &far, "y");

@@ -3,7 +3,7 @@
 use tollgate_core::{Ask, Check, Cost, Id, Limit, Receipt, Ruling, Set, Slices, Span, State, Time};
 use tollgate_testbed::Server;
 
-use super::twin::{Twin, connect, entry};
+use super::twin::{Through, Twin, connect, entry};
 use crate::twin::answer::Reached;
 use crate::twin::cells::Cell;
 
@@ -45,10 +45,10 @@ fn entries(page: &[u8]) -> usize {
 
 #[test]
 fn a_page_that_has_doubled_drops_those_that_have_recovered() {
-    for always_full in [false, true] {
+    for through in Through::ALL {
         let server = Server::redis();
         let mut twin = Twin::new(connect(&server), "t:", 0);
-        twin.always_full = always_full;
+        twin.through = through;
         let limit = bucket("a", "1/s burst 5");
         let mut longest = 0;
         for caller in 0..1_000_u64 {

@@ -7,7 +7,7 @@ use tollgate_core::{
 use tollgate_testbed::Server;
 
 use super::dice::Dice;
-use super::twin::{Twin, connect};
+use super::twin::{Through, Twin, connect};
 use crate::twin::answer::Reached;
 use crate::twin::cells::{Cells, is_contradictory};
 
@@ -108,7 +108,7 @@ fn random_checks<'a>(
 fn many_sets_in_one_call_are_decided_as_one_after_the_other() {
     let server = Server::redis();
     let mut together = Twin::new(connect(&server), "together:", 1);
-    together.always_full = true;
+    together.through = Through::Full;
     let mut alone = Twin::new(connect(&server), "alone:", 1);
     let (limits, mut dice) = (limits(), Dice(1));
     let (mut now, mut receipts, mut id) = (START, Vec::new(), 0);
@@ -150,10 +150,20 @@ fn many_sets_in_one_call_are_decided_as_one_after_the_other() {
 
 #[test]
 fn the_quick_script_and_the_full_one_do_the_same() {
+    do_the_same(Through::Quick, 2);
+}
+
+#[test]
+fn the_quick_script_for_many_slots_and_the_full_one_do_the_same() {
+    do_the_same(Through::Scattered, 3);
+}
+
+fn do_the_same(through: Through, seed: u64) {
     let server = Server::redis();
     let mut quick = Twin::new(connect(&server), "quick:", 1);
+    quick.through = through;
     let mut full = Twin::new(connect(&server), "full:", 1);
-    full.always_full = true;
+    full.through = Through::Full;
     let quotas = ["5/min", "1/s burst 3", "1000000/s", "3/day burst 1", "2/s burst 100"];
     let limits: Vec<Limit> = ["a", "b", "c", "d", "e"]
         .iter()
@@ -161,7 +171,7 @@ fn the_quick_script_and_the_full_one_do_the_same() {
         .map(|(name, quota)| Limit::token_bucket(*name, quota.parse().unwrap()).unwrap())
         .collect();
     let keys: Vec<String> = (0..6).map(|key| key.to_string()).collect();
-    let (mut now, mut dice) = (START, Dice(2));
+    let (mut now, mut dice) = (START, Dice(seed));
     for round in 0..1500 {
         // Now and then back, now and then so far that what is there is not believed.
         now += dice.below(3_000_000);

@@ -16,12 +16,26 @@ pub(super) fn connect(server: &Server) -> Connection {
     client.get_connection().expect("a server that was started answers")
 }
 
+/// Which scripts are asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Through {
+    /// The quick one, and the full one where that cannot decide.
+    Quick,
+    /// The same, with the quick one for sets in many slots.
+    Scattered,
+    /// The full one.
+    Full,
+}
+
+impl Through {
+    pub(super) const ALL: [Self; 3] = [Self::Quick, Self::Scattered, Self::Full];
+}
+
 /// What puts sets to a server, at the times it is told.
 pub(super) struct Twin {
     pub(super) connection: Connection,
     pub(super) naming: Naming,
-    /// Never asks the quick script.
-    pub(super) always_full: bool,
+    pub(super) through: Through,
     /// Gives the server the time, and sees that it left behind what the core computed.
     pub(super) driven: bool,
     pub(super) asked_again: usize,
@@ -31,7 +45,8 @@ pub(super) struct Twin {
 impl Twin {
     pub(super) fn new(connection: Connection, prefix: &str, page_bits: u32) -> Self {
         let naming = Naming::new(prefix, [7; 32], page_bits);
-        Self { connection, naming, always_full: false, driven: true, asked_again: 0, tag: 0 }
+        let through = Through::Quick;
+        Self { connection, naming, through, driven: true, asked_again: 0, tag: 0 }
     }
 
     pub(super) fn run(&mut self, command: &Cmd) -> Value {
@@ -47,7 +62,12 @@ impl Twin {
     ) -> Vec<Answer> {
         self.tag += 1;
         let now = self.driven.then_some(now);
-        let call = Call::of(sets);
+        let sets: Vec<_> = sets.into_iter().collect();
+        let quick = sets.iter().all(|set| set.is_plain());
+        let call = match self.through {
+            Through::Scattered if quick => Call::scattered(sets),
+            _ => Call::of(sets),
+        };
         let command = call.command(self.tag, now, How::Sha);
         let reply = match self.connection.req_command(&command).and_then(Value::extract_error) {
             Err(error) if error.kind() == ErrorKind::Server(ServerErrorKind::NoScript) => {
@@ -60,7 +80,7 @@ impl Twin {
 
     pub(super) fn pack(&self, set: &Set<'_>) -> Packed {
         let packed = Packed::new(set, &self.naming);
-        if self.always_full { packed.into_full() } else { packed }
+        if self.through == Through::Full { packed.into_full() } else { packed }
     }
 
     /// Decides one set, with the full script if need be.

@@ -1,0 +1,3 @@
+-- The pages of plain sets, all in one slot.
+local keys = KEYS
+local pages = redis.call('MGET', unpack(keys))

@@ -1,0 +1,148 @@
+//! Callers in many slots of a cluster who ask at the same time: one call to each server, and exact
+//! whatever becomes of the slots meanwhile.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use tokio::runtime::Builder;
+use tollgate::{By, Check, Limit, Limiter};
+use tollgate_redis::Redis;
+use tollgate_testbed::{Cluster, Kind};
+
+use crate::asking::ask;
+use crate::stage::{Stage, cluster, options};
+
+const PRIMARIES: u64 = 3;
+const CALLERS: usize = 300;
+const BURST: u64 = 1_000;
+
+#[test]
+fn tasks_in_many_slots_share_a_call_to_each_server() {
+    let server = cluster(Kind::Redis, 0);
+    // On one thread: whoever is ready runs before anybody waits for the network.
+    let runtime = Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let options = options(&server.url()).deadline(Duration::from_secs(1)).unwrap();
+        let limiter = Limiter::new(Redis::start(options).unwrap());
+        assert!(limiter.store().reached(Duration::from_secs(20)).await);
+        let limit = Arc::new(Limit::token_bucket("api", "10/min".parse().unwrap()).unwrap());
+        let (rounds, callers) = (3, 64);
+        let tasks = (0..callers).map(|task| {
+            let (limiter, limit) = (limiter.clone(), Arc::clone(&limit));
+            tokio::spawn(async move {
+                for _ in 0..rounds {
+                    let key = task.to_string();
+                    assert!(limiter.check(Check::new(&limit, &key)).await.unwrap().is_allowed());
+                }
+            })
+        });
+        for task in tasks.collect::<Vec<_>>() {
+            task.await.unwrap();
+        }
+        let counts = limiter.store().counts();
+        assert_eq!(counts.sets, rounds * callers);
+        assert_eq!(counts.calls, rounds * PRIMARIES, "{counts:?}");
+    });
+}
+
+/// Callers who all ask once in each round.
+struct Rounds {
+    stage: Stage<Cluster>,
+    store: Redis,
+    limit: Limit,
+    keys: Vec<String>,
+    asked: u64,
+}
+
+impl Rounds {
+    fn on(kind: Kind, replicas: u16) -> Self {
+        let stage = Stage::with(cluster(kind, replicas));
+        let store = stage.start(stage.options().deny_cache(false));
+        let quota = format!("1/day burst {BURST}").parse().unwrap();
+        let limit = Limit::token_bucket("calls", quota).unwrap();
+        let keys = (0..CALLERS).map(|caller| format!("caller {caller}")).collect();
+        Self { stage, store, limit, keys, asked: 0 }
+    }
+
+    /// Everybody asks, at the same time, and everybody has been counted each time so far.
+    fn ask(&mut self, when: &str) {
+        self.asked += 1;
+        let asks = self.keys.iter().map(|key| ask(&self.store, Check::new(&self.limit, key)));
+        for (applied, decision) in self.stage.block_on(join_all(asks)) {
+            assert_eq!(applied.by, By::Store, "{when}: {:?}", self.store.counts());
+            assert_eq!(decision.remaining(), BURST - self.asked, "{when}");
+        }
+    }
+
+    /// Slots with callers in them, of one server.
+    fn slots_in_use(&self, of: usize) -> Vec<u16> {
+        let cluster = &self.stage.server;
+        let used = |slot: &u16| {
+            let words = ["CLUSTER".to_owned(), "COUNTKEYSINSLOT".to_owned(), slot.to_string()];
+            cluster.servers()[of].command(&words).integer() > 0
+        };
+        cluster.slots_of(of).into_iter().filter(used).collect()
+    }
+}
+
+#[test]
+fn everybody_is_counted_on_while_slots_are_on_their_way() {
+    for kind in Kind::ALL {
+        let mut rounds = Rounds::on(kind, 0);
+        rounds.ask("at first");
+        let [from, to] = [0, 1];
+        let slots: Vec<u16> = rounds.slots_in_use(from).into_iter().take(5).collect();
+        assert_eq!(slots.len(), 5);
+        for slot in &slots {
+            rounds.stage.server.begin_moving(*slot, from, to);
+        }
+        rounds.ask("still there");
+        for slot in &slots[..3] {
+            rounds.stage.server.move_keys(*slot, from, to, 100);
+        }
+        rounds.ask("here and there");
+        for slot in &slots {
+            rounds.stage.server.move_keys(*slot, from, to, 100);
+            rounds.stage.server.finish_moving(*slot, from, to);
+        }
+        assert!(rounds.store.counts().redirects >= 3, "{:?}", rounds.store.counts());
+        rounds.ask("moved");
+        rounds.ask("which is known now");
+    }
+}
+
+#[test]
+fn everybody_is_counted_on_while_the_server_moves_slots_by_itself() {
+    let mut rounds = Rounds::on(Kind::Valkey, 0);
+    rounds.ask("at first");
+    let [from, to] = [0, 1];
+    rounds.stage.server.begin_giving_away(from, to);
+    let is_over = |rounds: &Rounds| rounds.stage.server.slots_of(from).is_empty();
+    while !is_over(&rounds) && rounds.asked < BURST / 2 {
+        rounds.ask("on their way");
+    }
+    assert!(
+        is_over(&rounds),
+        "{:?}",
+        rounds.stage.server.servers()[from].command(&["CLUSTER", "GETSLOTMIGRATIONS"])
+    );
+    rounds.ask("moved");
+    assert!(rounds.store.counts().redirects > 0);
+    rounds.ask("which is known now");
+}
+
+#[test]
+fn everybody_is_counted_on_when_a_replica_takes_over_in_order() {
+    for kind in Kind::ALL {
+        let mut rounds = Rounds::on(kind, 1);
+        rounds.ask("at first");
+        rounds.stage.server.fail_over(0);
+        for _ in 0..10 {
+            rounds.ask("on its way");
+        }
+        rounds.stage.server.wait_until_taken_over(0);
+        rounds.ask("taken over");
+        rounds.ask("which is known now");
+    }
+}
