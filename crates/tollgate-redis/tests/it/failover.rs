@@ -131,7 +131,7 @@ fn one_failover_after_the_other_is_followed_and_leaves_nothing_behind() {
     let mut slowest = Span::ZERO;
     let mut rounds = Vec::new();
     let report = trial.run(|| {
-        for round in 0..long_or(100, 3) {
+        for round in 0..long_or(100, 20) {
             let began = trial.now();
             let is_killed = round % 2 == 0;
             let from = if is_killed { group.kill_primary() } else { group.fail_over() };

@@ -190,7 +190,7 @@ fn a_killed_primary_takes_no_more_with_it_than_it_had_not_passed_on() {
     let losing = Losing::new();
     let _alone = machine_alone();
     let (mut natural, mut forced) = (Vec::new(), Vec::new());
-    for round in 0..long_or(100, 2) {
+    for round in 0..long_or(100, 10) {
         let lags = round % 2 == 1;
         let loss = losing.lose(round, lags);
         assert!(loss.units as u64 <= BURST);
