@@ -199,3 +199,50 @@ impl fmt::Display for Failure {
         f.write_str(&self.why)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What servers say, word for word, also from within a script.
+    #[test]
+    fn what_a_server_says_is_what_is_done_about_it() {
+        let said = [
+            ("READONLY You can't write against a read only replica.", Class::ReadOnly),
+            ("READONLY Can not run script with write flag on readonly replica.", Class::ReadOnly),
+            ("NOREPLICAS Not enough good replicas to write.", Class::ReadOnly),
+            (
+                "NOREPLICAS Not enough good replicas to write. script: f_1, on @user_script:33.",
+                Class::ReadOnly,
+            ),
+            ("LOADING Redis is loading the dataset in memory", Class::Loading),
+            (
+                "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'.",
+                Class::Loading,
+            ),
+            ("BUSY Redis is busy running a script.", Class::Busy),
+            ("OOM command not allowed when used memory > 'maxmemory'.", Class::OutOfMemory),
+            (
+                "OOM allow-oom flag is not set on the script, can not run it when used memory > 'maxmemory'",
+                Class::OutOfMemory,
+            ),
+            ("NOAUTH Authentication required.", Class::Refused),
+            ("WRONGPASS invalid username-password pair or user is disabled.", Class::Refused),
+            (
+                "NOPERM User tollgate has no permissions to run the 'evalsha' command",
+                Class::Refused,
+            ),
+            ("NOSCRIPT No matching script. Please use EVAL.", Class::NoScript),
+            ("MOVED 3999 127.0.0.1:6381", Class::Moved),
+            ("ASK 3999 127.0.0.1:6381", Class::Asked),
+            ("TRYAGAIN Multiple keys request during rehashing of slot", Class::TryAgain),
+            ("CLUSTERDOWN The cluster is down", Class::ClusterDown),
+            ("ERR something nobody has thought of", Class::Other),
+        ];
+        for (text, class) in said {
+            let reply = redis::parse_redis_value(format!("-{text}\r\n").as_bytes()).unwrap();
+            let error = reply.extract_error().unwrap_err();
+            assert_eq!(Failure::from(error).class, class, "{text}");
+        }
+    }
+}

@@ -259,8 +259,10 @@ impl Redis {
         let Ok(applied) = self.without_store(set, decisions, &failure) else {
             return Err(failure);
         };
-        if applied.ruling == Ruling::Refused && !set.is_independent() {
-            drop(self.give_back(&charged));
+        if applied.ruling == Ruling::Refused {
+            let given_back =
+                if set.is_independent() { charged.refused_after_all(decisions) } else { charged };
+            drop(self.give_back(&given_back));
         }
         Ok(applied)
     }

@@ -71,6 +71,19 @@ impl<'a> Part<'a> {
         (start..end).filter(enforced).any(allows) || !(start..end).any(|at| enforced(&at))
     }
 
+    /// The same part, of those checks that were refused in the end, whatever its server had said.
+    pub(super) fn refused_after_all(mut self, decisions: &[Option<Decision>]) -> Self {
+        let stands = |index: &usize| {
+            decisions.get(*index).is_some_and(|told| told.is_some_and(|told| told.is_allowed()))
+        };
+        for (index, decision) in self.indexes.iter().zip(&mut self.decisions) {
+            if stands(index) {
+                *decision = None;
+            }
+        }
+        self
+    }
+
     pub(super) fn hand_over(&self, decisions: &mut [Option<Decision>]) {
         for (index, decision) in self.indexes.iter().zip(&self.decisions) {
             if let Some(place) = decisions.get_mut(*index) {

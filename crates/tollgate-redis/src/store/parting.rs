@@ -221,6 +221,7 @@ impl Redis {
                     venture.give_back_by(until).await;
                     return Ok(applied);
                 }
+                venture.give_back_refused(decisions);
             }
         }
         venture.is_open = false;

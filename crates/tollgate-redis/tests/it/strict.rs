@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use tollgate::By;
-use tollgate_core::{Ask, Check, Limit, Outage};
+use tollgate::{By, Store, fresh_id};
+use tollgate_core::{Ask, Check, Limit, Outage, Ruling, Set};
 use tollgate_redis::Redis;
 use tollgate_testbed::{Kind, wait_until};
 
@@ -26,7 +26,11 @@ fn take<G: Ground>(stage: &Stage<G>, store: &Redis, limit: &Limit, strict: bool)
 }
 
 fn remaining<G: Ground>(stage: &Stage<G>, store: &Redis, limit: &Limit) -> u64 {
-    let peek = Check::new(limit, "alice").ask(Ask::peek());
+    remaining_of(stage, store, limit, "alice")
+}
+
+fn remaining_of<G: Ground>(stage: &Stage<G>, store: &Redis, limit: &Limit, key: &str) -> u64 {
+    let peek = Check::new(limit, key).ask(Ask::peek());
     stage.block_on(ask(store, peek)).1.remaining()
 }
 
@@ -106,4 +110,24 @@ fn in_a_cluster_each_primary_has_its_own_replicas() {
     }
     assert_eq!(take(&stage, &store, &limit, true), (By::Policy, false));
     assert_eq!(take(&stage, &store, &limit, false), (By::Store, true));
+    // Of checks that do not depend on each other, only those that are refused are given back: some are
+    // in one slot, some in others.
+    let other = Limit::token_bucket("calls", format!("1/day burst {BURST}").parse().unwrap());
+    let other = other.unwrap();
+    for (key, limit_of_other) in [("alice", &other), ("bob", &limit)] {
+        let strict = Check::new(&limit, "alice").if_unreachable(Outage::Deny).strictly(true);
+        let checks = [strict, Check::new(limit_of_other, key).if_unreachable(Outage::Allow)];
+        let left = || {
+            let other = remaining_of(&stage, &store, limit_of_other, key);
+            (remaining(&stage, &store, &limit), other)
+        };
+        let (mut decisions, before) = ([None, None], left());
+        let set = Set::independent(&checks, fresh_id());
+        let applied = stage.block_on(store.apply(&set, &mut decisions)).unwrap();
+        assert_eq!(applied.ruling, Ruling::Refused, "{key}");
+        assert_eq!(decisions.map(|told| told.unwrap().is_allowed()), [false, true], "{key}");
+        wait_until("what was refused is given back", Duration::from_secs(2), || {
+            left() == (before.0, before.1 - 1)
+        });
+    }
 }

@@ -75,6 +75,15 @@ impl Venture<'_> {
         told
     }
 
+    /// Gives back what was charged for checks of an independent set that were refused after all.
+    pub(super) fn give_back_refused(&mut self, decisions: &[Option<Decision>]) {
+        self.is_open = false;
+        for (part, charged) in std::mem::take(&mut self.parts) {
+            let part = if charged { part.refused_after_all(decisions) } else { Part::nothing() };
+            drop(self.store.give_back(&part));
+        }
+    }
+
     pub(super) fn hand_over(&self, decisions: &mut [Option<Decision>]) {
         for (part, _) in &self.parts {
             part.hand_over(decisions);
