@@ -3,15 +3,23 @@
 use tollgate_testbed::Kind;
 
 use crate::callers::{CALLERS, Draws};
-use crate::ground::Ground;
+use crate::ground::{Busy, Ground};
 use crate::load::Asked;
 
 /// As many as fit into two calls.
 const TASKS: usize = 128;
 
-/// Decides so many times, on one node.
-pub(crate) fn run(times: usize) {
-    let ground = Ground::new(Kind::Redis, 1);
+/// Decides so many times, on one node and one server.
+pub(crate) fn on_one(times: usize) {
+    run(&Ground::new(Kind::Redis, 1), times);
+}
+
+/// The same on a cluster of three.
+pub(crate) fn on_cluster(times: usize) {
+    run(&Ground::cluster(Kind::Redis, 1), times);
+}
+
+fn run<S: Busy>(ground: &Ground<S>, times: usize) {
     ground.each_task(TASKS, |node, task| {
         let mut draws = Draws::new(task);
         async move {

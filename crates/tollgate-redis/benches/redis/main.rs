@@ -7,8 +7,8 @@
 //! cargo bench -p tollgate-redis --bench redis -- cost redis      some parts, on one server
 //! ```
 //!
-//! The parts are `cost`, `cluster`, `wait`, `denied` and `bytes`. `count TIMES` only decides so many times,
-//! so that `scripts/bench` can count instructions with valgrind. The server runs on one core, and
+//! The parts are `cost`, `cluster`, `wait`, `denied` and `bytes`. `count TIMES` and `count-cluster TIMES`
+//! only decide so many times, so that `scripts/bench` can count instructions with valgrind. The server runs on one core, and
 //! all the rest on another.
 
 #![allow(
@@ -62,10 +62,12 @@ const FULL: Scale = Scale { rounds: 9, decisions: 120_000, callers: 10_000_000 }
 fn main() {
     // Cargo adds `--bench` to what it was given.
     let arguments: Vec<String> = env::args().skip(1).filter(|text| text != "--bench").collect();
-    if let [first, times] = &arguments[..]
-        && first == "count"
-    {
-        return count::run(times.parse().unwrap());
+    match &arguments[..] {
+        [first, times] if first == "count" => return count::on_one(times.parse().unwrap()),
+        [first, times] if first == "count-cluster" => {
+            return count::on_cluster(times.parse().unwrap());
+        }
+        _ => {}
     }
     let known = ["cost", "cluster", "wait", "denied", "bytes", "full", "redis", "valkey"];
     for argument in &arguments {

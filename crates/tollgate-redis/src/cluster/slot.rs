@@ -5,14 +5,29 @@ pub(crate) const SLOTS: u16 = 16_384;
 
 /// The slot of what stands between the braces of a key: its CRC-16 (XMODEM), as every cluster has it.
 pub(crate) fn of(tag: impl IntoIterator<Item = u8>) -> u16 {
-    const POLYNOMIAL: u16 = 0x1021;
     let crc = tag.into_iter().fold(0_u16, |crc, byte| {
-        (0..8).fold(crc ^ u16::from(byte) << 8, |crc, _| {
-            if crc & 0x8000 == 0 { crc << 1 } else { crc << 1 ^ POLYNOMIAL }
-        })
+        let [high, low] = crc.to_be_bytes();
+        u16::from(low) << 8 ^ REMAINDERS[usize::from(high ^ byte)]
     });
     crc % SLOTS
 }
+
+/// What each byte adds to it.
+const REMAINDERS: [u16; 256] = {
+    const POLYNOMIAL: u16 = 0x1021;
+    let mut remainders = [0; 256];
+    let (mut byte, mut start) = (0, 0_u16);
+    while byte < 256 {
+        let (mut crc, mut bit) = (start, 0);
+        while bit < 8 {
+            crc = if crc & 0x8000 == 0 { crc << 1 } else { crc << 1 ^ POLYNOMIAL };
+            bit += 1;
+        }
+        remainders[byte] = crc;
+        (byte, start) = (byte + 1, start.wrapping_add(0x100));
+    }
+    remainders
+};
 
 #[cfg(test)]
 mod tests {

@@ -163,7 +163,6 @@ pub(super) struct Next {
 }
 
 /// Letters that go out in one call.
-#[derive(Default)]
 pub(super) struct Batch {
     pub(super) letters: Vec<Letter>,
     pub(super) checks: usize,
@@ -210,7 +209,8 @@ impl Desk {
 
     /// What fits into one call, of those who have waited longest. Who has gone takes nothing.
     fn batch(&mut self) -> Batch {
-        let mut batch = Batch::default();
+        let mut batch =
+            Batch { letters: Vec::with_capacity(self.waiting.len().min(CHECKS)), checks: 0 };
         while let Some(letter) = self.waiting.pop_front() {
             let checks = batch.checks + letter.checks();
             // A letter that is too large by itself has to go all the same.

@@ -30,8 +30,12 @@ impl Parcel {
             parcels.extend(Self::to_one_slot(letters));
             return parcels;
         }
-        let (scattered, mut others): (Vec<_>, Vec<_>) =
-            letters.into_iter().partition(Letter::can_be_scattered);
+        // Nearly always all of them can, and letters are large: they are not to be moved about.
+        let (scattered, mut others) = if letters.iter().all(Letter::can_be_scattered) {
+            (letters, Vec::new())
+        } else {
+            letters.into_iter().partition(Letter::can_be_scattered)
+        };
         if !scattered.is_empty() {
             let call = Call::scattered(scattered.iter().flat_map(Letter::unanswered));
             parcels.push(Self::new(scattered, call, false));
