@@ -18,6 +18,7 @@ mod explored;
 mod forget;
 mod hash;
 mod machine;
+mod newcomer;
 mod options;
 mod page;
 mod records;
@@ -35,13 +36,12 @@ use tollgate_core::{Check, Decision, Id, Ruling, Set, Time, decide_alone};
 pub use self::options::{MemoryError, MemoryOptions};
 pub use self::snapshot::{Keeper, Restored, Saved, SnapshotError, SnapshotFault};
 
-use self::divide::Divided;
 use self::forget::Scales;
 use self::hash::{Fingerprint, HashKey};
 use self::records::Records;
 use self::sync::{AtomicU64, Relaxed};
-use self::table::{Claimed, Found, Table};
-use self::word::{Epoch, Mark, Word};
+use self::table::{Found, Table};
+use self::word::{Epoch, Word};
 use crate::clock::{Clock, SystemClock};
 use crate::error::CheckError;
 use crate::store::{Applied, Immediate, Store};
@@ -79,15 +79,6 @@ impl Default for Memory {
     fn default() -> Self {
         Self::new()
     }
-}
-
-/// Why a newcomer has no cell.
-#[derive(Debug, Clone, Copy)]
-enum Obstacle {
-    /// Somebody else was quicker somewhere: look again.
-    Raced,
-    /// Its page is full.
-    Full { page: usize },
 }
 
 impl<C: Clock> Memory<C> {
@@ -139,8 +130,8 @@ impl<C: Clock> Memory<C> {
         quickly.unwrap_or_else(|| self.decide_set(set, decisions))
     }
 
-    /// Decides a take on one bucket that is there and fits its word: what nearly every request
-    /// asks for. `None` if it is anything else.
+    /// Decides a take on one bucket that fits its word: what nearly every request asks for. `None` if
+    /// it is anything else.
     #[inline(always)]
     fn decide_alone(&self, set: &Set<'_>) -> Option<(Applied, Decision)> {
         self.decide_named(set, self.lone_name(set)?)
@@ -156,7 +147,9 @@ impl<C: Clock> Memory<C> {
     #[inline(always)]
     fn decide_named(&self, set: &Set<'_>, name: Fingerprint) -> Option<(Applied, Decision)> {
         loop {
-            let Found { cell, word } = self.table.find(name)?;
+            let Some(Found { cell, word }) = self.table.find(name) else {
+                return self.decide_newcomer(set, name);
+            };
             let full_at = word.full_at(self.epoch)?;
             // Read after the word: time never goes back for a counter.
             let now = self.clock.now();
@@ -224,49 +217,6 @@ impl<C: Clock> Memory<C> {
 
     fn scales(&self, now: Time) -> Scales<'_> {
         Scales::new(now, self.epoch, &self.records)
-    }
-
-    /// A cell for a key that is not there. Whoever was in it and still mattered is forgotten only
-    /// if `may_forget`.
-    fn claim(
-        &self,
-        name: Fingerprint,
-        mark: Mark,
-        now: Time,
-        may_forget: bool,
-    ) -> Result<Claimed<'_>, Obstacle> {
-        let scales = self.scales(now);
-        let door = self.table.door_or_way_out(name).ok_or(Obstacle::Raced)?;
-        if door.find().is_some() {
-            return Err(Obstacle::Raced);
-        }
-        let claimed = match door.claim(&scales) {
-            Some(claimed) => claimed,
-            None if !may_forget && self.may_grow() => {
-                return Err(Obstacle::Full { page: door.number });
-            }
-            None => {
-                let claimed = door.claim_by_forgetting(mark, &scales).ok_or(Obstacle::Raced)?;
-                self.forgotten.fetch_add(1, Relaxed);
-                claimed
-            }
-        };
-        if let Some(record) = claimed.before.record() {
-            self.records.free(record);
-        }
-        Ok(claimed)
-    }
-
-    /// Makes room in a page that is full; whether there is.
-    #[cold]
-    fn grow(&self, page: usize, name: Fingerprint, now: Time) -> bool {
-        let lose = |word| self.lose(word);
-        self.table.divide(page, name, &self.scales(now), || self.may_grow(), lose) == Divided::Yes
-    }
-
-    fn may_grow(&self) -> bool {
-        self.table.bytes() + Table::BYTES_PER_PAGE <= self.table.max_bytes()
-            && self.bytes() + Table::BYTES_PER_PAGE <= self.max_bytes
     }
 
     /// Counts a counter as forgotten, and gives back its record.

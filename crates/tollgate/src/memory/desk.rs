@@ -3,12 +3,13 @@
 use smallvec::SmallVec;
 use tollgate_core::{Decision, Limit, Place, Set, State, Time, decide, decide_together};
 
+use super::Memory;
 use super::hash::{Fingerprint, HashKey};
+use super::newcomer::Obstacle;
 use super::records::Record;
 use super::sync::Patience;
 use super::table::{Claimed, Found};
 use super::word::{Mark, Word};
-use super::{Memory, Obstacle};
 use crate::clock::Clock;
 use crate::store::Applied;
 
@@ -17,6 +18,9 @@ const SWAPS: usize = 4;
 
 /// As many checks as most requests owe.
 const FEW: usize = 4;
+
+/// More than nearly all owe; beyond it, memory is asked for.
+const USUAL: usize = 8;
 
 /// The order of the first `count` names; `None` if one of them is there twice.
 #[inline]
@@ -37,10 +41,10 @@ fn in_order(names: &[Fingerprint; FEW], count: usize) -> Option<[usize; FEW]> {
 
 /// The counters of a set, each once.
 struct Names {
-    all: SmallVec<[Fingerprint; 4]>,
-    places: SmallVec<[Place; 4]>,
+    all: SmallVec<[Fingerprint; USUAL]>,
+    places: SmallVec<[Place; USUAL]>,
     /// Their indices in the order in which they are locked.
-    order: SmallVec<[usize; 4]>,
+    order: SmallVec<[usize; USUAL]>,
 }
 
 impl Names {
@@ -54,7 +58,7 @@ impl Names {
             }
             places.push(place);
         }
-        let mut order: SmallVec<[usize; 4]> = (0..names.len()).collect();
+        let mut order: SmallVec<[usize; USUAL]> = (0..names.len()).collect();
         order.sort_unstable_by_key(|index| names[*index]);
         Self { all: names, places, order }
     }
@@ -67,7 +71,7 @@ impl Names {
     }
 }
 
-fn slot(names: &mut SmallVec<[Fingerprint; 4]>, name: Fingerprint) -> usize {
+fn slot(names: &mut SmallVec<[Fingerprint; USUAL]>, name: Fingerprint) -> usize {
     names.iter().position(|known| *known == name).unwrap_or_else(|| {
         names.push(name);
         names.len() - 1
@@ -233,7 +237,7 @@ impl<C: Clock> Memory<C> {
 
 /// Cells that are locked until they are written, or else left as they were.
 struct Locked<'t> {
-    cells: SmallVec<[Found<'t>; 4]>,
+    cells: SmallVec<[Found<'t>; USUAL]>,
 }
 
 impl Drop for Locked<'_> {
@@ -246,7 +250,7 @@ impl Drop for Locked<'_> {
 
 /// Cells that are locked for newcomers until they are filled, or else left vacant.
 struct Claims<'t> {
-    claims: SmallVec<[(usize, Mark, Claimed<'t>); 4]>,
+    claims: SmallVec<[(usize, Mark, Claimed<'t>); USUAL]>,
 }
 
 impl<'t> Claims<'t> {
@@ -260,7 +264,7 @@ impl<'t> Claims<'t> {
         may_forget: bool,
     ) -> Result<Self, Attempt> {
         let mut claims = Self { claims: SmallVec::new() };
-        let newcomers: SmallVec<[(usize, bool); 4]> = newcomers.collect();
+        let newcomers: SmallVec<[(usize, bool); USUAL]> = newcomers.collect();
         for &(index, _) in newcomers.iter().filter(|(_, remembers)| *remembers) {
             let name = names.all[index];
             let mark = Mark::of(names.limit(set, index));
@@ -308,18 +312,18 @@ struct Swapping<'a, 's, C> {
 impl<'s, C: Clock> Swapping<'_, 's, C> {
     fn attempt(&self, decisions: &mut [Option<Decision>]) -> Attempt {
         let Self { store, set, names, .. } = self;
-        let found: SmallVec<[Option<Found<'s>>; 4]> =
+        let found: SmallVec<[Option<Found<'s>>; USUAL]> =
             names.all.iter().map(|name| store.table.find(*name)).collect();
         let word = |found: &Option<Found<'_>>| found.map_or(Word::EMPTY, |found| found.word);
         if found.iter().any(|found| !word(found).is_ready()) {
             return Attempt::Lock;
         }
-        let mut states: SmallVec<[State; 4]> =
+        let mut states: SmallVec<[State; USUAL]> =
             found.iter().map(|found| word(found).state(store.epoch)).collect();
         let now = store.clock.now();
         let ruling = decide(set, now, &names.places, &mut states, decisions);
         let applied = Applied::by_store(ruling, now);
-        let mut after: SmallVec<[Word; 4]> = SmallVec::new();
+        let mut after: SmallVec<[Word; USUAL]> = SmallVec::new();
         for (found, state) in found.iter().zip(&states) {
             match word(found).with_state(state, store.epoch) {
                 Some(word) => after.push(word),
@@ -385,7 +389,7 @@ impl<'s, C: Clock> Locking<'_, 's, C> {
         let ruling = decide(set, now, &names.places, &mut loan.states, decisions);
         if newcomers {
             let absent = loan.found.iter().zip(&loan.states).enumerate();
-            let absent: SmallVec<[(usize, bool); 4]> = absent
+            let absent: SmallVec<[(usize, bool); USUAL]> = absent
                 .filter(|(_, (found, _))| found.is_none())
                 .map(|(index, (_, state))| (index, *state != State::Vacant))
                 .collect();
@@ -408,9 +412,9 @@ impl<'s, C: Clock> Locking<'_, 's, C> {
 
     /// Locks all counters that are there, in order; `None` if one of them is on its way to
     /// another page.
-    fn lock_all(&self) -> Option<SmallVec<[Option<Found<'s>>; 4]>> {
+    fn lock_all(&self) -> Option<SmallVec<[Option<Found<'s>>; USUAL]>> {
         let mut locked = Locked { cells: SmallVec::new() };
-        let mut all: SmallVec<[Option<Found<'s>>; 4]> = SmallVec::new();
+        let mut all: SmallVec<[Option<Found<'s>>; USUAL]> = SmallVec::new();
         all.resize(self.names.all.len(), None);
         for index in &self.names.order {
             let mut patience = Patience::default();
@@ -435,13 +439,17 @@ impl<'s, C: Clock> Locking<'_, 's, C> {
 /// deciding should panic: a state that is lost would be a budget handed out.
 struct Loan<'l, 'a, 's, C: Clock> {
     by: &'l Locking<'a, 's, C>,
-    found: SmallVec<[Option<Found<'s>>; 4]>,
-    states: SmallVec<[State; 4]>,
+    found: SmallVec<[Option<Found<'s>>; USUAL]>,
+    states: SmallVec<[State; USUAL]>,
     now: Time,
 }
 
 impl<'l, 'a, 's, C: Clock> Loan<'l, 'a, 's, C> {
-    fn new(by: &'l Locking<'a, 's, C>, found: SmallVec<[Option<Found<'s>>; 4]>, now: Time) -> Self {
+    fn new(
+        by: &'l Locking<'a, 's, C>,
+        found: SmallVec<[Option<Found<'s>>; USUAL]>,
+        now: Time,
+    ) -> Self {
         let states = found.iter().map(|found| match found {
             None => State::Vacant,
             Some(found) => match found.word.record() {

@@ -5,13 +5,14 @@ use tollgate_core::{Span, State, Time};
 use super::format::Header;
 use super::reader::Entry;
 use crate::clock::Clock;
+use crate::memory::Memory;
 use crate::memory::hash::Fingerprint;
+use crate::memory::newcomer::Obstacle;
 use crate::memory::records::Record;
 use crate::memory::slab::{CELLS, LINES};
 use crate::memory::sync::lock;
 use crate::memory::table::Found;
 use crate::memory::word::{Epoch, Mark, Word};
-use crate::memory::{Memory, Obstacle};
 
 /// As many counters as a page has room for when they come at random.
 const A_PAGE: u64 = (LINES * CELLS) as u64 * 13 / 16;
