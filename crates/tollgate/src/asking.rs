@@ -36,7 +36,7 @@ impl<S: Store> Limiter<S> {
     pub(crate) async fn ask_all(&self, plan: &Plan<'_>) -> Result<Verdict, CheckError> {
         let mut verdict = Verdict::unresolved(plan.checks().len());
         let applied = self.apply(plan.checks(), plan.manner(), verdict.places()).await?;
-        verdict.resolve(plan, applied);
+        verdict.resolve(plan.checks(), applied);
         Ok(verdict)
     }
 
@@ -52,7 +52,7 @@ impl<S: Store> Limiter<S> {
         let applied = self.store().apply_at_once(&set, verdict.places())?;
         match applied.ruling {
             Ruling::Admitted | Ruling::Refused => {
-                verdict.resolve(plan, applied);
+                verdict.resolve(plan.checks(), applied);
                 Some(verdict)
             }
             // Nothing was charged; there is something to be said about it.
@@ -191,7 +191,7 @@ impl<S: Store> Limiter<S> {
                 (Some(applied), _) => {
                     let mut verdict = Verdict::unresolved(own.len());
                     verdict.places().copy_from_slice(own);
-                    verdict.resolve(plan, applied);
+                    verdict.resolve(plan.checks(), applied);
                     Ok(verdict)
                 }
                 (None, Err(error)) => Err(error.clone()),

@@ -128,7 +128,23 @@ impl<S: Store> Limiter<S> {
         Deciding::new(move || self.ask_many(checks))
     }
 
-    /// The same, as far as the store has the answers without waiting: decisions are added to
+    /// Asks one limit about one key, if the store has the answer without waiting; if it has not, nothing
+    /// was asked. It always has that of a bucket in memory.
+    ///
+    /// ```
+    /// use tollgate::{Check, Limit, Limiter};
+    ///
+    /// let limiter = Limiter::in_memory();
+    /// let limit = Limit::token_bucket("api", "10/s".parse()?)?;
+    /// let decision = limiter.check_at_once(&Check::new(&limit, "ann"));
+    /// assert_eq!(decision.map(|made| made.remaining()), Some(9));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn check_at_once(&self, check: &Check<'_>) -> Option<Decision> {
+        self.ask_at_once(check)
+    }
+
+    /// Asks [many](Limiter::check_many), as far as the store has the answers without waiting: decisions are added to
     /// `decisions`, and how many of the first checks were decided comes back. The others have not
     /// been asked.
     ///

@@ -5,9 +5,8 @@ mod together;
 use std::cmp::{Ordering, Reverse};
 
 use smallvec::SmallVec;
-use tollgate_core::{Ask, Check, Decision, Gate, Refusal, Ruling, Span};
+use tollgate_core::{Ask, Check, Decision, Gate, Refusal, Ruling, Span, Time};
 
-use crate::plan::Plan;
 use crate::store::{Applied, By};
 
 /// One answer per check of a plan.
@@ -37,16 +36,17 @@ impl Verdict {
     /// A verdict with places for so many decisions, which are to be [resolved](Self::resolve).
     #[inline]
     pub(crate) fn unresolved(checks: usize) -> Self {
-        let mut decisions = Decisions::new();
-        decisions.resize(checks, None);
-        Self {
+        // Its places are made where it is: a verdict is too large to be handed about.
+        let mut verdict = Self {
             allowed: false,
-            decisions,
+            decisions: Decisions::new(),
             strictest: None,
             retry_after: None,
             delay: Span::ZERO,
             by: By::Store,
-        }
+        };
+        verdict.decisions.resize(checks, None);
+        verdict
     }
 
     /// Where the decisions belong.
@@ -54,16 +54,27 @@ impl Verdict {
         &mut self.decisions
     }
 
-    /// Folds the decisions. In place: a verdict is too large to be handed about.
-    pub(crate) fn resolve(&mut self, plan: &Plan<'_>, applied: Applied) {
+    /// The verdict on a check that the store decided alone, as
+    /// [`check_many`](crate::Limiter::check_many) asks for it.
+    pub fn of_one(check: &Check<'_>, decision: Decision) -> Self {
+        let stands = decision.is_allowed() || check.gate() == Gate::Observe;
+        let ruling = if stands { Ruling::Admitted } else { Ruling::Refused };
+        let mut verdict = Self::unresolved(0);
+        verdict.decisions.push(Some(decision));
+        verdict.resolve(std::slice::from_ref(check), Applied::by_store(ruling, Time::EPOCH));
+        verdict
+    }
+
+    /// Folds the decisions.
+    pub(crate) fn resolve(&mut self, checks: &[Check<'_>], applied: Applied) {
         let decisions = &self.decisions;
         self.allowed = applied.ruling == Ruling::Admitted;
         self.by = applied.by;
         if self.allowed {
-            self.strictest = tightest(plan, decisions);
-            self.delay = longest_delay(plan, decisions);
+            self.strictest = tightest(checks, decisions);
+            self.delay = longest_delay(checks, decisions);
         } else {
-            self.strictest = blocker(plan, decisions);
+            self.strictest = blocker(checks, decisions);
             self.retry_after =
                 self.strictest.and_then(|index| decisions[index].as_ref()?.retry_after());
         }
@@ -105,10 +116,10 @@ impl Verdict {
 }
 
 fn enforced<'a>(
-    plan: &'a Plan<'_>,
+    checks: &'a [Check<'_>],
     decisions: &'a [Option<Decision>],
 ) -> impl Iterator<Item = (usize, &'a Decision)> {
-    let gates = plan.checks().iter().map(Check::gate);
+    let gates = checks.iter().map(Check::gate);
     gates
         .zip(decisions)
         .enumerate()
@@ -118,20 +129,20 @@ fn enforced<'a>(
 
 /// How long the checks that admitted a request want it held back. Of a requirement that is met,
 /// the one that allows is the one that meets it.
-fn longest_delay(plan: &Plan<'_>, decisions: &[Option<Decision>]) -> Span {
-    let admitted = enforced(plan, decisions).filter(|(_, decision)| decision.is_allowed());
-    let delays = admitted
-        .map(|(index, decision)| decision.delay() + plan.checks()[index].delay_if_admitted());
+fn longest_delay(checks: &[Check<'_>], decisions: &[Option<Decision>]) -> Span {
+    let admitted = enforced(checks, decisions).filter(|(_, decision)| decision.is_allowed());
+    let delays =
+        admitted.map(|(index, decision)| decision.delay() + checks[index].delay_if_admitted());
     delays.max().unwrap_or_default()
 }
 
 /// Of the requirements that refused, the one that stands in the way longest; of its
 /// alternatives, the one that opens first.
-fn blocker(plan: &Plan<'_>, decisions: &[Option<Decision>]) -> Option<usize> {
+fn blocker(checks: &[Check<'_>], decisions: &[Option<Decision>]) -> Option<usize> {
     let mut blockers: SmallVec<[(usize, Refusal); 4]> = SmallVec::new();
     let mut term_admits = false;
     let mut in_term = false;
-    for (index, check) in plan.checks().iter().enumerate() {
+    for (index, check) in checks.iter().enumerate() {
         if !check.is_alternative() {
             (term_admits, in_term) = (false, false);
         }
@@ -177,9 +188,9 @@ fn obstinacy(refusal: Refusal) -> (u8, Span) {
 
 /// The allowed decision with the smallest share left. Not one that only told of a change of tier:
 /// it stands as it was before the take that it was told for.
-fn tightest(plan: &Plan<'_>, decisions: &[Option<Decision>]) -> Option<usize> {
-    let tells = |index: usize| matches!(plan.checks()[index].asks(), Ask::Rescale { .. });
-    let allowed = enforced(plan, decisions)
+fn tightest(checks: &[Check<'_>], decisions: &[Option<Decision>]) -> Option<usize> {
+    let tells = |index: usize| matches!(checks[index].asks(), Ask::Rescale { .. });
+    let allowed = enforced(checks, decisions)
         .filter(|(index, decision)| decision.is_allowed() && !tells(*index));
     let tightest = allowed.min_by(|(_, a), (_, b)| by_share_left(a, b));
     let any = || decisions.iter().position(Option::is_some);
@@ -191,4 +202,44 @@ fn by_share_left(a: &Decision, b: &Decision) -> Ordering {
         u128::from(this.remaining()) * u128::from(other.limit())
     };
     share(a, b).cmp(&share(b, a))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Verdict;
+    use crate::{Check, Cost, Limit, Limiter, Plan, Span};
+
+    #[test]
+    fn a_check_that_was_decided_alone_has_the_verdict_of_its_plan() {
+        let bucket = Limit::token_bucket("bucket", "2/day".parse().unwrap()).unwrap();
+        let queue = Limit::queue("queue", "2/day".parse().unwrap()).unwrap();
+        let log = Limit::sliding_log("log", "2/day".parse().unwrap()).unwrap();
+        for limit in [&bucket, &queue, &log] {
+            let (alone, planned) = (Limiter::in_memory(), Limiter::in_memory());
+            let check = Check::new(limit, "key");
+            for check in [
+                check,
+                check.delayed(Span::from_secs(5)),
+                check,
+                check.delayed(Span::from_secs(5)),
+                check.observed(),
+                check.cost(Cost::from(3)),
+                check.cost(Cost::ZERO),
+            ] {
+                let mut plan = Plan::new();
+                plan.require(check);
+                let planned = planned.check_plan(&plan).now().unwrap();
+                let verdict = Verdict::of_one(&check, alone.check(check).now().unwrap());
+                assert_eq!(verdict.is_allowed(), planned.is_allowed(), "{check:?}");
+                let index = |verdict: &Verdict| verdict.strictest().map(|made| made.check);
+                assert_eq!(index(&verdict), index(&planned), "{check:?}");
+                assert_eq!(verdict.by(), planned.by(), "{check:?}");
+                // They are asked one after the other, and time passes.
+                let seconds = |span: Span| span.as_secs_ceil();
+                assert_eq!(seconds(verdict.delay()), seconds(planned.delay()), "{check:?}");
+                let wait = |verdict: &Verdict| verdict.retry_after().map(seconds);
+                assert_eq!(wait(&verdict), wait(&planned), "{check:?}");
+            }
+        }
+    }
 }

@@ -17,11 +17,11 @@ impl Verdict {
         let part = |plan: &Plan<'_>| {
             let (own, after) = rest.split_at(plan.checks().len().min(rest.len()));
             rest = after;
-            let stands = self.allowed || blocker(plan, own).is_none();
+            let stands = self.allowed || blocker(plan.checks(), own).is_none();
             let ruling = if stands { Ruling::Admitted } else { Ruling::Refused };
             let mut verdict = Self::unresolved(own.len());
             verdict.places().copy_from_slice(own);
-            verdict.resolve(plan, Applied { ruling, now: Time::EPOCH, by: self.by });
+            verdict.resolve(plan.checks(), Applied { ruling, now: Time::EPOCH, by: self.by });
             verdict
         };
         plans.iter().map(part).collect()
