@@ -12,7 +12,7 @@ mod writing;
 
 use std::borrow::Cow;
 
-use tollgate::{By, Check, Outage, Plan, Refusal, Scope, Time, Verdict};
+use tollgate::{By, Check, Outage, Refusal, Scope, Time, Verdict};
 use tollgate_rules::{Answered, HeaderSettings, Outcome, Planned, Reset, Rule};
 
 pub(crate) use self::header::{Family, Header, Spelling};
@@ -25,7 +25,7 @@ pub(crate) struct Told<'a> {
     outcome: Outcome<'a>,
     allowed: bool,
     /// What was asked, and what the answer was, if there was anything to ask.
-    asked: Option<(&'a Plan<'a>, &'a Verdict)>,
+    asked: Option<(&'a [Check<'a>], &'a Verdict)>,
     limits: Owner<'a>,
     cost: u64,
     tier: Option<&'a str>,
@@ -75,7 +75,7 @@ impl<'a> Told<'a> {
             settings: planned.rules().headers(),
             outcome: planned.outcome(),
             allowed: answered.is_allowed(),
-            asked: answered.verdict.map(|verdict| (planned.plan(), verdict)),
+            asked: answered.verdict.map(|verdict| (planned.plan().checks(), verdict)),
             limits: Owner::Rules(planned),
             cost: planned.cost(),
             tier: planned.tier(),
@@ -85,7 +85,7 @@ impl<'a> Told<'a> {
     /// About a request that brought its own limit, which is told under this name.
     pub(crate) fn named(
         name: &'a str,
-        plan: &'a Plan<'a>,
+        checks: &'a [Check<'a>],
         verdict: &'a Verdict,
         cost: u64,
         settings: &'a HeaderSettings,
@@ -94,7 +94,7 @@ impl<'a> Told<'a> {
             settings,
             outcome: Outcome::Ask,
             allowed: verdict.is_allowed(),
-            asked: Some((plan, verdict)),
+            asked: Some((checks, verdict)),
             limits: Owner::Named(name),
             cost,
             tier: None,

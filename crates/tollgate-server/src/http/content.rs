@@ -14,6 +14,10 @@ pub(super) fn check(headers: &HeaderMap) -> Result<(), String> {
         return Err("the body is compressed; send it as it is".to_owned());
     }
     let Some(kind) = headers.get(CONTENT_TYPE) else { return Ok(()) };
+    // As nearly everybody says it.
+    if kind == "application/json" {
+        return Ok(());
+    }
     let kind = kind.to_str().unwrap_or_default();
     let kind = kind.split(';').next().unwrap_or_default().trim();
     if TAKEN.iter().any(|taken| kind.eq_ignore_ascii_case(taken)) {

@@ -1,9 +1,12 @@
 //! `POST /v1/throttle`: the request brings key and quota; the answer is a verdict.
 
 pub(super) mod batch;
+mod limits;
 mod request;
 
-use tollgate::{Check, Clock, Plan, Store, Verdict};
+use std::slice::from_ref;
+
+use tollgate::{Check, CheckError, Clock, Limiter, Plan, Store, Verdict};
 use tollgate_rules::{HeaderSettings, Tollgate};
 use tracing::debug;
 
@@ -23,29 +26,38 @@ pub(super) async fn answer<S: Store>(
     let deny_status = query::deny_status(asked.query);
     let (deny_status, throttle) = reading::both(deny_status, Throttle::read(asked.body))?;
 
-    let plan = plan(&throttle);
-    let verdict = gate.limiter().check_plan(&plan).await.map_err(Problem::undecided)?;
+    let (check, limiter) = (throttle.check(), gate.limiter());
+    let verdict = match limiter.check_at_once(&check) {
+        Some(decision) => Verdict::of_one(&check, decision),
+        // Set aside: who does not have to wait needs no room for it.
+        None => Box::pin(wait_for(limiter, check)).await.map_err(Problem::undecided)?,
+    };
 
     count(metrics, &throttle, &verdict);
     let rules = gate.rules();
-    let decided = decided(&throttle, &plan, &verdict, rules.headers());
+    let decided = decided(&throttle, from_ref(&check), &verdict, rules.headers());
     Ok(decided.into_answer(deny_status, || gate.limiter().store().clock().now()))
 }
 
-/// The plan of what a body asks for.
-fn plan<'a>(throttle: &'a Throttle<'_>) -> Plan<'a> {
+/// Asks a store that cannot answer at once.
+async fn wait_for<S: Store>(limiter: &Limiter<S>, check: Check<'_>) -> Result<Verdict, CheckError> {
+    limiter.check_plan(&plan(check)).await
+}
+
+/// The plan of one check.
+fn plan(check: Check<'_>) -> Plan<'_> {
     let mut plan = Plan::new();
-    plan.require(Check::new(&throttle.limit, throttle.key.as_ref()).cost(throttle.cost));
+    plan.require(check);
     plan
 }
 
 fn decided<'a>(
     throttle: &Throttle<'_>,
-    plan: &'a Plan<'a>,
+    checks: &'a [Check<'a>],
     verdict: &'a Verdict,
     settings: &'a HeaderSettings,
 ) -> Decided<'a> {
-    Decided::by_rule("throttle", plan, verdict, throttle.cost.units(), settings)
+    Decided::by_rule("throttle", checks, verdict, throttle.cost.units(), settings)
 }
 
 /// Counts a verdict.

@@ -8,7 +8,7 @@ use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
-use tollgate::{By, Decision, Gate, Plan, Refusal, Span, Time, Verdict};
+use tollgate::{By, Check, Decision, Gate, Refusal, Span, Time, Verdict};
 use tollgate_rules::{Answered, HeaderSettings, Outcome};
 
 pub(super) use self::decisions::{Decisions, Made};
@@ -45,8 +45,10 @@ pub(crate) struct Decided<'a> {
 }
 
 impl<'a> Decided<'a> {
-    /// Enough for a verdict with one decision, so that writing it allocates once.
+    /// Enough for a verdict with one decision, so that writing it allocates once …
     const USUAL_LENGTH: usize = 512;
+    /// … and for every other decision.
+    const USUAL_DECISION: usize = 320;
 
     /// Nothing was asked.
     fn unasked(told: Told<'a>, cost: u64) -> Self {
@@ -69,29 +71,29 @@ impl<'a> Decided<'a> {
         }
     }
 
-    /// What a store said to the plan of this rule alone.
+    /// What a store said to the checks of this rule alone.
     pub(super) fn by_rule(
         rule: &'a str,
-        plan: &'a Plan<'a>,
+        checks: &'a [Check<'a>],
         verdict: &'a Verdict,
         cost: u64,
         settings: &'a HeaderSettings,
     ) -> Self {
-        let told = Told::named(rule, plan, verdict, cost, settings);
-        Self { rule: Some(rule), ..Self::of(told, plan, verdict, cost) }
+        let told = Told::named(rule, checks, verdict, cost, settings);
+        Self { rule: Some(rule), ..Self::of(told, checks, verdict, cost) }
     }
 
-    /// What a store said to a plan.
-    fn of(told: Told<'a>, plan: &'a Plan<'a>, verdict: &'a Verdict, cost: u64) -> Self {
+    /// What a store said to checks.
+    fn of(told: Told<'a>, checks: &'a [Check<'a>], verdict: &'a Verdict, cost: u64) -> Self {
         let strictest = verdict.strictest().and_then(|strictest| {
-            let check = plan.checks().get(strictest.check)?;
+            let check = checks.get(strictest.check)?;
             // A shadow is in nobody's way: how it stands is nobody's business but the operator's.
             (check.gate() == Gate::Enforce).then_some(strictest.decision)
         });
         let refusal = strictest.filter(|_| !verdict.is_allowed());
         let refusal = refusal.and_then(Decision::refusal);
         let unasked = |check: usize| {
-            let check = plan.checks().get(check);
+            let check = checks.get(check);
             check.is_some_and(|check| is_unasked(check, verdict))
         };
         let unknown = verdict.strictest().is_some_and(|strictest| unasked(strictest.check));
@@ -103,7 +105,7 @@ impl<'a> Decided<'a> {
             by: verdict.by(),
             retry_after: verdict.retry_after(),
             delay: verdict.delay(),
-            decisions: Decisions { plan: Some(plan), verdict: Some(verdict), planned: None },
+            decisions: Decisions { checks, verdict: Some(verdict), planned: None },
             ..Self::unasked(told, cost)
         }
     }
@@ -114,7 +116,7 @@ impl<'a> Decided<'a> {
         let told = Told::answered(answered);
         let decided = match answered.verdict {
             Some(verdict) => {
-                let decided = Self::of(told, planned.plan(), verdict, cost);
+                let decided = Self::of(told, planned.plan().checks(), verdict, cost);
                 let strictest = verdict.strictest().filter(|_| decided.strictest.is_some());
                 let rule = strictest.and_then(|strictest| planned.rule(strictest.check));
                 let decisions = Decisions { planned: Some(planned), ..decided.decisions };
@@ -161,7 +163,8 @@ impl<'a> Decided<'a> {
         let status = self.status(deny_status);
         let mut body = Vec::new();
         if may_have_body(status) {
-            body.reserve(Self::USUAL_LENGTH);
+            let others = self.decisions.checks.len().saturating_sub(1);
+            body.reserve(Self::USUAL_LENGTH + others * Self::USUAL_DECISION);
             self.write(&mut body, status);
         }
         let mut answer = Response::new(Full::from(Bytes::from(body)));
@@ -226,7 +229,7 @@ impl<'a> Decided<'a> {
         };
         object.flag(name!("allowed"), self.allowed);
         object.text_if(name!("rule"), self.rule);
-        object.text_if(name!("reason"), self.reason);
+        object.word_if(name!("reason"), self.reason);
         object.text_maybe(name!("identity"), self.identity);
         object.text_maybe(name!("tier"), self.tier.filter(|_| problem.is_none()));
         object.number_if(name!("limit"), decision.map(Decision::limit));

@@ -27,27 +27,24 @@ impl<'a> Told<'a> {
     /// Those that are told, in order.
     pub(super) fn met(&self) -> Met {
         let mut met = Met { places: [0; MOST], count: 0 };
-        let Some((plan, verdict)) = self.asked else { return met };
-        for (place, (check, decision)) in plan.checks().iter().zip(verdict.decisions()).enumerate()
-        {
+        let Some((checks, verdict)) = self.asked else { return met };
+        for (place, (check, decision)) in checks.iter().zip(verdict.decisions()).enumerate() {
             let told =
                 decision.as_ref().is_some_and(|made| self.tells(place, check, made, verdict));
             if let (true, Ok(place)) = (told, u8::try_from(place)) {
                 met.insert(place, |one, other| order(verdict, one, other));
             }
         }
-        met.keep_first(|one, other| {
-            let digest = |place: u8| self.item(place).map(|item| item.check.limit().name_digest());
-            digest(one) == digest(other)
-        });
+        let digest = |place: u8| checks.get(usize::from(place)).map(|it| it.limit().name_digest());
+        met.keep_first(|one, other| digest(one) == digest(other));
         met
     }
 
     /// What is met at a place.
     pub(super) fn item(&self, place: u8) -> Option<Item<'a>> {
-        let (plan, verdict) = self.asked?;
+        let (checks, verdict) = self.asked?;
         let place = usize::from(place);
-        let (check, decision) = (plan.checks().get(place)?, verdict.decisions().get(place)?);
+        let (check, decision) = (checks.get(place)?, verdict.decisions().get(place)?);
         Some(Item { place, check, decision: decision.as_ref()? })
     }
 
@@ -92,12 +89,12 @@ impl Met {
     /// Puts a place where it belongs among those before it; behind its equals.
     fn insert(&mut self, place: u8, order: impl Fn(u8, u8) -> Ordering) {
         let before = self.places().take_while(|other| order(*other, place).is_le()).count();
-        if let Some(behind) = self.places.get_mut(before..) {
+        self.count = (self.count + 1).min(MOST);
+        if let Some(behind) = self.places.get_mut(before..self.count) {
             behind.rotate_right(1);
             if let Some(first) = behind.first_mut() {
                 *first = place;
             }
-            self.count = (self.count + 1).min(MOST);
         }
     }
 }

@@ -81,9 +81,9 @@ impl<'a> Told<'a> {
     /// among them: who is not to read them is not to be sent this body.
     fn violated(&self) -> Vec<Cow<'a, str>> {
         let mut violated: Vec<Cow<'a, str>> = Vec::new();
-        let Some((plan, verdict)) = self.asked else { return violated };
+        let Some((checks, verdict)) = self.asked else { return violated };
         let mut before_term = 0;
-        for (place, (check, made)) in plan.checks().iter().zip(verdict.decisions()).enumerate() {
+        for (place, (check, made)) in checks.iter().zip(verdict.decisions()).enumerate() {
             if !check.is_alternative() {
                 before_term = violated.len();
             }

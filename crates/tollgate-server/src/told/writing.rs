@@ -103,7 +103,7 @@ impl Told<'_> {
             }
             line.push('"');
             let policy = self.policy(item.place, item.check);
-            if policy.bytes().all(|letter| is_plain(letter) && !b"\"\\".contains(&letter)) {
+            if policy.bytes().all(|letter| is_plain(letter) && letter != b'"' && letter != b'\\') {
                 line.push_str(&policy);
             }
             line.push('"');
@@ -175,9 +175,10 @@ fn challenge(identity: &str, line: &mut String) {
 }
 
 fn is_plain(letter: u8) -> bool {
-    letter == b' ' || letter.is_ascii_graphic()
+    matches!(letter, b' '..=b'~')
 }
 
+#[inline]
 fn parameter(line: &mut String, name: &str, value: u64) {
     line.push_str(name);
     line.push_str(itoa::Buffer::new().format(value.min(LARGEST)));

@@ -4,7 +4,7 @@ use tollgate_rules::Request;
 
 use super::call::{Call, CallFields};
 use crate::http::problem::Mistake;
-use crate::http::reading::{self, Found, Listed, Reader};
+use crate::http::reading::{self, Fields, Found, Listed, Reader};
 
 /// What a body asks.
 #[derive(Debug)]
@@ -17,7 +17,7 @@ pub(super) struct CheckBody<'a> {
 
 /// A field that a body may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Field {
+pub(super) enum Field {
     Attributes,
     Headers,
     Peer,
@@ -57,10 +57,11 @@ impl CallFields for Field {
 impl<'a> Listed<'a> for CheckBody<'a> {
     const EXAMPLE: &'static str = r#"[{"attributes":{"user":"42","path":"/checkout"}}]"#;
 
-    fn read(body: &'a [u8]) -> Result<Self, Vec<Mistake>> {
-        let mut fields = reading::object(body)?;
-        let mut reader = Reader::of(&fields);
-        let call = Call::read(&mut reader, &mut fields);
+    type Field = Field;
+
+    fn of(fields: &mut Fields<'a, Field>) -> Result<Self, Vec<Mistake>> {
+        let mut reader = Reader::of(fields);
+        let call = Call::read(&mut reader, fields);
         let cost = reader.units(Field::Cost, fields.take(Field::Cost), 0);
         let cost = cost.map(tollgate::Cost::units);
         let body_size = match fields.take(Field::BodySize) {

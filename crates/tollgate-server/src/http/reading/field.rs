@@ -1,10 +1,9 @@
 //! The fields of a body: which there are, and what was found in each.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::marker::PhantomData;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 use tollgate_rules::closest_word;
 
 use super::found::{Found, Looking};
@@ -64,13 +63,21 @@ fn read<F: Field>(body: &[u8]) -> Result<Fields<'_, F>, String> {
     }
     let not_json = |error: serde_json::Error| format!("it is not JSON: {error}");
     if start.starts_with('{') {
-        return serde_json::from_str(text).map_err(not_json);
+        let mut json = serde_json::Deserializer::from_str(text);
+        let mut fields = Fields::default();
+        fields.deserialize(&mut json).and_then(|()| json.end()).map_err(not_json)?;
+        return Ok(fields);
     }
     let found: Found<'_> = serde_json::from_str(text).map_err(not_json)?;
     Err(format!("found {found}; send an object, as in {}", F::EXAMPLE))
 }
 
 impl<'a, F: Field> Fields<'a, F> {
+    /// What was found in a field.
+    pub(in crate::http) fn get(&self, field: F) -> Option<&Found<'a>> {
+        self.found.get(place(field)).and_then(Option::as_ref)
+    }
+
     /// Takes out what was found in a field.
     pub(in crate::http) fn take(&mut self, field: F) -> Option<Found<'a>> {
         self.found.get_mut(place(field)).and_then(Option::take)
@@ -78,6 +85,9 @@ impl<'a, F: Field> Fields<'a, F> {
 
     /// What is wrong with the fields themselves, whatever their values.
     pub(in crate::http) fn mistakes(&self) -> Vec<Mistake> {
+        if self.unknown.is_empty() && !self.repeated.contains(&true) {
+            return Vec::new();
+        }
         let repeated = F::ALL.iter().zip(self.repeated).filter(|(_, repeated)| *repeated);
         let repeated = repeated.map(|(field, _)| {
             field.mistake("it is given more than once; give it once, or leave it out")
@@ -101,8 +111,7 @@ impl<'a, F: Field> Fields<'a, F> {
         }
     }
 
-    fn put_unknown(&mut self, name: &str) {
-        let name: String = name.chars().take(LETTERS_TOLD).collect();
+    fn put_unknown(&mut self, name: String) {
         if self.unknown.contains(&name) {
             return;
         }
@@ -129,42 +138,78 @@ fn unknown<F: Field>(name: &str) -> String {
     }
 }
 
-impl<'de, F: Field> Deserialize<'de> for Fields<'de, F> {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        from.deserialize_map(FieldsReader(PhantomData))
-    }
-}
-
-struct FieldsReader<F>(PhantomData<F>);
-
-impl<'de, F: Field> Visitor<'de> for FieldsReader<F> {
-    type Value = Fields<'de, F>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<Fields<'de, F>, A::Error> {
-        let mut fields = Fields {
+impl<F> Default for Fields<'_, F> {
+    fn default() -> Self {
+        Self {
             found: Default::default(),
             repeated: Default::default(),
             unknown: Vec::new(),
             unknown_untold: 0,
             kind: PhantomData,
-        };
-        while let Some(name) = object.next_key_seed(Looking::PAST)? {
-            let name = match name {
-                Found::Text(name) => name,
-                _ => Cow::Borrowed(""),
+        }
+    }
+}
+
+/// Reads an object into fields where they are: they are too large to be handed about.
+impl<'de, F: Field> DeserializeSeed<'de> for &mut Fields<'de, F> {
+    type Value = ();
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
+        from.deserialize_map(self)
+    }
+}
+
+impl<'de, F: Field> Visitor<'de> for &mut Fields<'de, F> {
+    type Value = ();
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut object: A) -> Result<(), A::Error> {
+        while let Some(name) = object.next_key_seed(Name::<F>(PhantomData))? {
+            let depth = match &name {
+                Named::Field(field) => field.depth(),
+                Named::Unknown(_) => 0,
             };
-            let field = F::ALL.iter().find(|field| field.as_str() == name).copied();
-            let looking = Looking { depth: field.map_or(0, Field::depth) };
-            let found = object.next_value_seed(looking)?;
-            match field {
-                Some(field) => fields.put(field, found),
-                None => fields.put_unknown(&name),
+            let found = object.next_value_seed(Looking { depth })?;
+            match name {
+                Named::Field(field) => self.put(field, found),
+                Named::Unknown(name) => self.put_unknown(name),
             }
         }
-        Ok(fields)
+        Ok(())
+    }
+}
+
+/// Reads the name of a field.
+struct Name<F>(PhantomData<F>);
+
+/// The field that has a name, if there is one.
+enum Named<F> {
+    Field(F),
+    /// As much of the name as is told.
+    Unknown(String),
+}
+
+impl<'de, F: Field> DeserializeSeed<'de> for Name<F> {
+    type Value = Named<F>;
+
+    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Named<F>, D::Error> {
+        from.deserialize_str(self)
+    }
+}
+
+impl<F: Field> Visitor<'_> for Name<F> {
+    type Value = Named<F>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("the name of a field")
+    }
+
+    fn visit_str<E: Error>(self, name: &str) -> Result<Named<F>, E> {
+        let field = F::ALL.iter().find(|field| field.as_str() == name);
+        let unknown = || Named::Unknown(name.chars().take(LETTERS_TOLD).collect());
+        Ok(field.map_or_else(unknown, |field| Named::Field(*field)))
     }
 }

@@ -1,26 +1,28 @@
 //! What a body asks for, or everything that is wrong with it.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
-use tollgate::{Cost, Limit, Limiter, Memory, Quota, Slices};
+use tollgate::{Check, Cost, Limit, Limiter, Memory, Quota, Slices};
 use tollgate_rules::{Algorithm, closest_word};
 
+use super::limits;
 use crate::http::problem::Mistake;
-use crate::http::reading::{self, Found, Listed, Reader};
+use crate::http::reading::{self, Fields, Found, Listed, Reader};
 use crate::throttled::limit;
 
 /// What a body asks for.
 #[derive(Debug)]
 pub(super) struct Throttle<'a> {
     pub(super) key: Cow<'a, str>,
-    pub(super) limit: Limit,
+    pub(super) limit: Arc<Limit>,
     pub(super) algorithm: Algorithm,
     pub(super) cost: Cost,
 }
 
 /// A field that a body may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Field {
+pub(super) enum Field {
     Key,
     Quota,
     Algorithm,
@@ -49,21 +51,49 @@ impl reading::Field for Field {
 impl<'a> Listed<'a> for Throttle<'a> {
     const EXAMPLE: &'static str = r#"[{"key":"user:42","quota":"100/min"}]"#;
 
-    fn read(body: &'a [u8]) -> Result<Self, Vec<Mistake>> {
-        let mut fields = reading::object(body)?;
-        let mut reader = Reader::of(&fields);
+    type Field = Field;
+
+    fn of(fields: &mut Fields<'a, Field>) -> Result<Self, Vec<Mistake>> {
+        let mut reader = Reader::of(fields);
         let key = reader.key(fields.take(Field::Key));
+        if let Some(limit) = bare_quota(fields).and_then(limits::known) {
+            let cost = reader.cost(fields.take(Field::Cost));
+            let algorithm = Algorithm::TokenBucket;
+            return reader.finish(key.map(|key| Self { key, limit, algorithm, cost }));
+        }
+        let text = bare_quota(fields).map(str::to_owned);
         let quota = reader.quota(fields.take(Field::Quota));
         let algorithm = reader.algorithm(fields.take(Field::Algorithm));
-        let cost = reader.units(Field::Cost, fields.take(Field::Cost), 0).unwrap_or(Cost::ONE);
+        let cost = reader.cost(fields.take(Field::Cost));
         let slices =
             reader.slices(algorithm, fields.take(Field::Slices), fields.take(Field::Strict));
-        let limit = reader.limit(quota, algorithm, slices);
+        let limit = reader.limit(quota, algorithm, slices).map(Arc::new);
+        if let (Some(text), Some(limit)) = (text, &limit) {
+            limits::keep(text, limit);
+        }
         let read = match (key, limit, algorithm) {
             (Some(key), Some(limit), Some(algorithm)) => Some(Self { key, limit, algorithm, cost }),
             _ => None,
         };
         reader.finish(read)
+    }
+}
+
+/// The quota, where nothing else is said about the limit, which is usual.
+fn bare_quota<'f>(fields: &'f Fields<'_, Field>) -> Option<&'f str> {
+    let others = [Field::Algorithm, Field::Slices, Field::Strict];
+    match fields.get(Field::Quota) {
+        Some(Found::Text(text)) if others.iter().all(|other| fields.get(*other).is_none()) => {
+            Some(text)
+        }
+        _ => None,
+    }
+}
+
+impl Throttle<'_> {
+    /// The one check that it is.
+    pub(super) fn check(&self) -> Check<'_> {
+        Check::new(&self.limit, self.key.as_ref()).cost(self.cost)
     }
 }
 
@@ -82,6 +112,10 @@ impl Reader {
             None => "it is missing; say who is asking, as in \"user:42\"".to_owned(),
         };
         self.refuse(Field::Key, detail)
+    }
+
+    fn cost(&mut self, found: Option<Found<'_>>) -> Cost {
+        self.units(Field::Cost, found, 0).unwrap_or(Cost::ONE)
     }
 
     fn quota(&mut self, found: Option<Found<'_>>) -> Option<Quota> {

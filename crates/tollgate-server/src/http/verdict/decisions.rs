@@ -1,6 +1,6 @@
 //! Every limit's answer, as JSON.
 
-use tollgate::{Ask, Check, Decision, Plan, Span, Verdict};
+use tollgate::{Ask, Check, Decision, Span, Verdict};
 use tollgate_rules::{Mode, Planned, Rule};
 
 use crate::http::object::{Object, name};
@@ -9,21 +9,20 @@ use crate::told::is_unasked;
 /// Every decision that was made; alternatives that were not needed are left out.
 #[derive(Clone, Copy)]
 pub(in crate::http) struct Decisions<'a> {
-    pub(super) plan: Option<&'a Plan<'a>>,
+    pub(super) checks: &'a [Check<'a>],
     pub(super) verdict: Option<&'a Verdict>,
     /// Whose limits they are, where they are rules'.
     pub(super) planned: Option<&'a Planned<'a>>,
 }
 
 impl<'a> Decisions<'a> {
-    pub(super) const NONE: Self = Self { plan: None, verdict: None, planned: None };
+    pub(super) const NONE: Self = Self { checks: &[], verdict: None, planned: None };
 
     pub(super) fn each(self) -> impl Iterator<Item = Made<'a>> {
-        let checks = self.plan.map_or(&[][..], Plan::checks);
         let made = self.verdict.map_or(&[][..], Verdict::decisions);
         let (planned, admitted) = (self.planned, self.verdict.is_some_and(Verdict::is_allowed));
         let mut before_refused = false;
-        checks.iter().zip(made).enumerate().filter_map(move |(index, (check, made))| {
+        self.checks.iter().zip(made).enumerate().filter_map(move |(index, (check, made))| {
             let made = made.as_ref()?;
             let rule = planned.and_then(|planned| planned.rule(index));
             // An alternative that is met although the limit before it refuses.
@@ -98,13 +97,15 @@ impl<'a> Made<'a> {
     pub(in crate::http) fn write(&self, object: &mut Object<'_>) {
         object.text_maybe(name!("rule"), self.rule);
         object.text(name!("limit_name"), self.limit_name);
-        object.text(name!("algorithm"), self.algorithm);
-        object.text_maybe(name!("mode"), self.mode);
+        object.word(name!("algorithm"), self.algorithm);
+        if let Some(mode) = self.mode {
+            object.word(name!("mode"), mode);
+        }
         object.flag(name!("allowed"), self.allowed);
         if self.soft {
             object.flag(name!("soft"), true);
         }
-        object.text_if(name!("reason"), self.reason);
+        object.word_if(name!("reason"), self.reason);
         object.number(name!("limit"), self.limit);
         object.number_if(name!("remaining"), self.remaining);
         object.number(name!("granted"), self.granted);

@@ -224,7 +224,7 @@ fn a_limit_that_is_asked_for_several_callers_is_told_once() {
     first.require(Check::new(&narrow, "b"));
     limiter.check_plan(&first).now().unwrap();
     let verdict = limiter.check_plan(&plan).now().unwrap();
-    let told = Told::named("both", &plan, &verdict, 1, &settings);
+    let told = Told::named("both", plan.checks(), &verdict, 1, &settings);
     let mut remaining = Vec::new();
     told.each(Time::EPOCH, &mut String::new(), |header, value| {
         if header.as_str() == "ratelimit" {
