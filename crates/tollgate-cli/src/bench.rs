@@ -11,6 +11,8 @@ mod report;
 mod resp;
 mod stream;
 mod tally;
+mod timer;
+mod written;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;

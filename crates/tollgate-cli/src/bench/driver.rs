@@ -89,7 +89,7 @@ pub(super) fn drive(args: &BenchArgs, address: SocketAddr) -> Result<Tally> {
         format!("cannot reach {address}; start `tollgate serve`, or say where with --address")
     })?;
     let answers = Arc::new(AtomicU64::new(0));
-    let start = Instant::now();
+    let start = Instant::now() + Pace::lead(args.rate, args.connections);
     let end = start + args.duration;
     let (done, ended) = channel();
     for thread in 0..u32::from(args.threads) {

@@ -14,7 +14,9 @@ use tokio::task::JoinSet;
 
 use super::driver::Course;
 use super::keys::name;
+use super::pace::Began;
 use super::tally::Outcome;
+use super::written::{Noting, Written};
 
 const PATH: &str = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
 
@@ -32,19 +34,27 @@ pub(super) async fn converse(address: SocketAddr, domain: &str, mut course: Cour
 async fn asking(address: SocketAddr, domain: &str, course: &mut Course) -> Result<(), Failed> {
     let stream = TcpStream::connect(address).await?;
     stream.set_nodelay(true)?;
-    let (sender, connection) = handshake(TokioExecutor::new(), TokioIo::new(stream)).await?;
+    let written = Written::new();
+    let noting = Noting { connection: TokioIo::new(stream), written: written.clone() };
+    let (sender, connection) = handshake(TokioExecutor::new(), noting).await?;
     let connection = tokio::spawn(connection);
     let url = format!("http://{address}{PATH}");
-    while let Some(due) = course.pace.next().await {
+    while let Some(turn) = course.pace.next().await? {
+        if turn.began == Began::WhenDue {
+            written.look();
+        }
         let mut calls = JoinSet::new();
         for _ in 0..course.pipeline {
             let message = message(domain, course.keys.draw());
             calls.spawn(call(sender.clone(), url.clone(), message));
         }
         while let Some(done) = calls.join_next().await {
-            let wait = Instant::now().saturating_duration_since(due);
+            let wait = Instant::now().saturating_duration_since(turn.due);
             course.tally.add(done??, wait);
         }
+        course.tally.sent(turn.began, course.pipeline, || {
+            written.first().saturating_duration_since(turn.due)
+        });
         course.counted();
     }
     connection.abort();

@@ -38,8 +38,6 @@ pub(super) fn report(args: &BenchArgs, address: SocketAddr, tally: &Tally) -> St
         rate(tally.answers()),
         counted(*errors, "error"),
     );
-    #[allow(clippy::cast_precision_loss, reason = "for people to read")]
-    let millis = |micros: u64| micros as f64 / 1_000.0;
     let at = |share: f64| millis(tally.waits.value_at_quantile(share));
     let _ = writeln!(
         text,
@@ -50,8 +48,54 @@ pub(super) fn report(args: &BenchArgs, address: SocketAddr, tally: &Tally) -> St
         at(0.999),
         millis(tally.waits.max()),
     );
+    if args.rate.is_some() {
+        text.push_str(&own_delays(tally));
+    }
     if let Some(complaint) = &tally.complaint {
         let _ = writeln!(text, "the first error: {complaint}");
     }
     text
+}
+
+/// How late requests were sent: what of the waits is our own.
+fn own_delays(tally: &Tally) -> String {
+    let on_time = tally.delays.len();
+    #[allow(clippy::cast_precision_loss, reason = "for people to read")]
+    let held_up = tally.held_up as f64 * 100.0 / (tally.held_up + on_time).max(1) as f64;
+    let held_up = format!("{held_up:.1} % held up by the answer before");
+    if on_time == 0 {
+        return format!("{held_up}\n");
+    }
+    format!(
+        "99 % sent within {:.3} ms of being due, longest {:.3}; {held_up}\n",
+        millis(tally.delays.value_at_quantile(0.99)),
+        millis(tally.delays.max()),
+    )
+}
+
+#[allow(clippy::cast_precision_loss, reason = "for people to read")]
+fn millis(micros: u64) -> f64 {
+    micros as f64 / 1_000.0
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::bench::pace::Began;
+
+    #[test]
+    fn says_what_of_the_waits_is_our_own() {
+        let mut tally = Tally::new();
+        tally.sent(Began::HeldUp, 3, || Duration::ZERO);
+        assert_eq!(own_delays(&tally), "100.0 % held up by the answer before\n");
+        for (count, micros) in [(990, 62), (7, 1_500)] {
+            tally.sent(Began::WhenDue, count, || Duration::from_micros(micros));
+        }
+        assert_eq!(
+            own_delays(&tally),
+            "99 % sent within 0.062 ms of being due, longest 1.500; 0.3 % held up by the answer before\n"
+        );
+    }
 }

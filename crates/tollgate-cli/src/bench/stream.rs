@@ -44,18 +44,19 @@ async fn asking(
     let mut stream = TcpStream::connect(address).await?;
     stream.set_nodelay(true)?;
     let (mut out, mut read) = (Vec::new(), Vec::with_capacity(64 * 1_024));
-    while let Some(due) = course.pace.next().await {
+    while let Some(turn) = course.pace.next().await? {
         out.clear();
         for _ in 0..course.pipeline {
             dialect.ask(course.keys.draw(), &mut out);
         }
+        course.tally.sent(turn.began, course.pipeline, || turn.due.elapsed());
         stream.write_all(&out).await?;
         let mut left = course.pipeline;
         while left > 0 {
             if stream.read_buf(&mut read).await? == 0 {
                 return Err(io::Error::other("the server closed the connection"));
             }
-            let wait = Instant::now().saturating_duration_since(due);
+            let wait = Instant::now().saturating_duration_since(turn.due);
             let mut done = 0;
             while left > 0 {
                 let rest = read.get(done..).unwrap_or_default();

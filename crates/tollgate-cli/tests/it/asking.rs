@@ -58,6 +58,8 @@ rules: [{ name: bench, match: { domain: bench }, key: caller, limit: 1000000/s }
             let (code, out, error) = run(&arguments);
             assert_eq!((code, error.as_str()), (Some(0), ""), "{out}");
             assert!(out.contains(" 0 refused, 0 errors\nwaits in ms: half "), "{out}");
+            let says = out.contains(" of being due") || out.contains(" held up ");
+            assert_eq!(says, more.contains(&"--rate"), "{out}");
             assert!(!out.contains(" 0 answers "), "{out}");
         }
     }
