@@ -32,7 +32,7 @@ pub(super) async fn answer<S: Measured>(
     let answered = context.gate.decide_together(&parts, within, |together| {
         count(context, together, &own);
         let asked = Asked { descriptors: &descriptors, own: &own };
-        let now = context.gate.limiter().store().clock().now();
+        let now = || context.gate.limiter().store().clock().now();
         framing::sealed(response::write(&asked, together, now))
     });
     answered.await.map_err(|error| undecided(&error))

@@ -41,7 +41,7 @@ pub(super) struct Asked<'a, 'm, O> {
 pub(super) fn write<'o, O: Fn(usize) -> Option<&'o Override>>(
     asked: &Asked<'_, '_, O>,
     together: &Together<'_>,
-    now: Time,
+    now: impl FnOnce() -> Time,
 ) -> Vec<u8> {
     let mut framed = Vec::with_capacity(USUAL);
     framed.resize(PREFIX, 0);
@@ -59,7 +59,7 @@ pub(super) fn write<'o, O: Fn(usize) -> Option<&'o Override>>(
     }
     let told = Told::answered(together.whole);
     let mut line = String::with_capacity(USUAL_LINE);
-    told.each(now, &mut line, |name, value| header(&mut wire, name.as_str(), value));
+    told.each(told.time(now), &mut line, |name, value| header(&mut wire, name.as_str(), value));
     if over {
         // Only then: what goes ahead has a type of its own already.
         header(&mut wire, "content-type", Problem::CONTENT_TYPE);
