@@ -16,7 +16,17 @@ pub(crate) fn compare(kind: Kind, scale: Scale) {
     three.fill(Asked::one(), 256, CALLERS);
     head(
         &format!("{kind:?}: three primaries of a cluster beside one server, 2 nodes, in µs"),
-        &["tasks each", "ours, one", "ours, cluster", "÷ one", "aim", "servers ÷ one", "a second"],
+        &[
+            "tasks each",
+            "ours, one",
+            "ours, cluster",
+            "÷ one",
+            "aim",
+            "servers ÷ one",
+            "calls a decision, one",
+            "cluster",
+            "a second",
+        ],
     );
     for tasks in TASKS {
         // One at a time takes its time.
@@ -42,6 +52,8 @@ pub(crate) fn compare(kind: Kind, scale: Scale) {
             times(ratio(Taken::own_micros)),
             "1.2×".into(),
             times(ratio(Taken::server_micros)),
+            format!("{:.3}", middle(&single, Taken::trips)),
+            format!("{:.3}", middle(&cluster, Taken::trips)),
             format!("{:.0}", middle(&cluster, Taken::per_second)),
         ]);
     }

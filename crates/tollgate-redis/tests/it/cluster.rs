@@ -8,7 +8,9 @@ use tollgate_redis::{Event, Redis};
 use tollgate_testbed::{Cluster, Kind};
 
 use crate::stage::cluster;
-use crate::trial::{Record, Trial, assert_waits, is_long, let_pass, long_or};
+use crate::trial::{
+    Record, Trial, Watchman, assert_waits, is_long, let_pass, long_or, usual_deadline,
+};
 
 /// So long after a server was killed everybody knows of it.
 const GIVEN_UP: Span = Span::from_millis(250);
@@ -102,17 +104,19 @@ fn move_slots(cluster: &Cluster, count: usize) {
 fn slots_are_moved_and_nobody_notices() {
     let trial = Trial::straight(cluster(Kind::Redis, 0));
     let (before, began) = (trial.nodes[0].counts(), trial.now());
+    let watchman = Watchman::begin();
     let report = trial.run(|| {
         let_pass(Duration::from_millis(500));
         move_slots(trial.server(), long_or(1_000, 150));
         let_pass(Duration::from_millis(500));
     });
-    let lasted = trial.now().since(began);
+    let (lasted, stood_still) = (trial.now().since(began), watchman.end());
     let counts = trial.nodes[0].counts();
     let away = report.records.iter().filter(|record| !record.is_shared()).count();
     let (asked, refreshed) = (report.records.len(), counts.map_refreshes - before.map_refreshes);
     eprintln!(
-        "{asked} decisions in {:?}, {} sent on, {away} without the store, {refreshed} maps",
+        "{asked} decisions in {:?}, {} sent on, {away} without the store, {refreshed} maps; \
+         the machine stood still for up to {stood_still:?}",
         Duration::from(lasted),
         counts.redirects - before.redirects,
     );
@@ -121,7 +125,9 @@ fn slots_are_moved_and_nobody_notices() {
         eprintln!("  {} timeouts, {} slots in between", counts.timeouts, counts.slot_failures);
     }
     assert!(counts.redirects > before.redirects, "somebody met a slot that was moved");
-    assert!(away * 10_000 <= asked, "{away} of {asked}");
+    // From a server that stands still for longer than the deadline, such a machine cannot be told.
+    let is_excused = stood_still > usual_deadline();
+    assert!(away * 10_000 <= asked || is_excused, "{away} of {asked}, {stood_still:?}");
     assert!(refreshed <= lasted.as_secs_ceil() + 1, "{refreshed} maps in {lasted:?}");
     assert_eq!(counts.disagreements, 0);
     report.assert_bursts(1);

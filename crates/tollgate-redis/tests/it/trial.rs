@@ -4,6 +4,7 @@ mod clients;
 mod record;
 mod report;
 mod rules;
+mod watchman;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -17,6 +18,7 @@ use tollgate_testbed::{FaultProxy, Kind, Server, wait_until};
 pub(crate) use self::record::Record;
 pub(crate) use self::report::{Report, assert_waits};
 pub(crate) use self::rules::{HOT, Rules};
+pub(crate) use self::watchman::Watchman;
 use crate::stage::{Ground, Stage, options, setup};
 
 pub(crate) const NODES: usize = 2;
@@ -35,7 +37,11 @@ pub(crate) fn long_or<T>(long: T, short: T) -> T {
 /// The usual deadline, where there is a machine to ourselves; where there is not, a busy one is no
 /// outage.
 pub(crate) fn deadline(options: Options) -> Options {
-    options.deadline(Duration::from_millis(long_or(10, 100))).unwrap()
+    options.deadline(usual_deadline()).unwrap()
+}
+
+pub(crate) fn usual_deadline() -> Duration {
+    Duration::from_millis(long_or(10, 100))
 }
 
 /// Lets the nodes and their clients go on for a while.
