@@ -66,6 +66,8 @@ pub(crate) struct Courier {
     /// Whether a replica has to have what is written. Then nothing else can go over the connection
     /// meanwhile.
     strict: bool,
+    /// Whether letters to several slots may go in one call.
+    scatters: Arc<AtomicBool>,
     /// Wakes whoever looks after the connection.
     pub(crate) trouble: Arc<Notify>,
 }
@@ -74,8 +76,14 @@ impl Courier {
     pub(crate) fn new(common: &Arc<Common>) -> Self {
         let down = Failure::new(Class::Down, "it has not been reached yet");
         let desk = Mutex::new(Desk::new(down, desk::CALLS));
-        let (common, trouble) = (Arc::clone(common), Arc::new(Notify::new()));
-        Self { desk, common, tells_time: AtomicBool::new(true), strict: false, trouble }
+        Self {
+            desk,
+            common: Arc::clone(common),
+            tells_time: AtomicBool::new(true),
+            strict: false,
+            scatters: Arc::default(),
+            trouble: Arc::default(),
+        }
     }
 
     /// Another one to the same server, who waits for its replicas. Who looks after the connection of
@@ -83,8 +91,19 @@ impl Courier {
     pub(crate) fn strict(&self) -> Self {
         let down = Failure::new(Class::Down, "it has not been reached yet");
         let desk = Mutex::new(Desk::new(down, desk::STRICT_CALLS));
-        let (common, trouble) = (Arc::clone(&self.common), Arc::clone(&self.trouble));
-        Self { desk, common, tells_time: AtomicBool::new(false), strict: true, trouble }
+        Self {
+            desk,
+            common: Arc::clone(&self.common),
+            tells_time: AtomicBool::new(false),
+            strict: true,
+            scatters: Arc::clone(&self.scatters),
+            trouble: Arc::clone(&self.trouble),
+        }
+    }
+
+    /// Whether the server can be trusted with calls that write in several slots.
+    pub(crate) fn set_scatters(&self, scatters: bool) {
+        self.scatters.store(scatters, Ordering::Relaxed);
     }
 
     /// Whether the store's clock is to go by this server's.
@@ -184,7 +203,7 @@ impl Courier {
             let Some(Batch { letters, checks }) = next.batch else { return };
             delivered = checks;
             let sent = self.common.clock.machine();
-            let mut parcels = Parcel::of_all(letters);
+            let mut parcels = Parcel::of_all(letters, self.scatters.load(Ordering::Relaxed));
             match self.deliver_all(&mut parcels, &mut line).await {
                 Ok(confirmed) => {
                     for parcel in parcels {
@@ -268,9 +287,8 @@ impl Courier {
     /// Hands the answers to those who asked.
     fn hand_out(&self, parcel: Parcel, sent: Time, generation: u64, confirmed: bool) {
         let Parcel { mut letters, call, tag, reply, .. } = parcel;
-        if call.is_scattered()
-            && reply.as_ref().is_err_and(|failure| failure.class == Class::ReadOnly)
-        {
+        let nothing_done = |class| matches!(class, Class::ReadOnly | Class::ClusterDown);
+        if call.is_scattered() && reply.as_ref().is_err_and(|failure| nothing_done(failure.class)) {
             // Nothing was done. Each slot by itself is told whether somebody else has it now.
             letters.iter_mut().for_each(Letter::keep_together);
             self.desk().put_first(letters, generation);

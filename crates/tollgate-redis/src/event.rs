@@ -104,6 +104,22 @@ impl ServerInfo {
     }
 }
 
+impl ServerInfo {
+    /// Whether it can be trusted with scripts that write in several slots of a cluster, which docs/decisions/0016
+    /// is about. Redis 7.4 and 8.0 may look for a key in the slot of the one before while slots are
+    /// moved, and Valkey 9.0 when it reads its append-only file. Of what came later nobody knows yet.
+    pub(crate) fn writes_across_slots(&self) -> bool {
+        let mut numbers = self.version.split('.').map_while(|number| number.parse::<u32>().ok());
+        match (self.kind, numbers.next(), numbers.next()) {
+            ("Redis", Some(7), Some(minor)) => minor <= 2,
+            ("Redis", Some(8), Some(minor)) => minor == 2,
+            ("Valkey", Some(7 | 8), Some(_)) => true,
+            ("Valkey", Some(9), Some(minor)) => minor >= 1,
+            _ => false,
+        }
+    }
+}
+
 impl fmt::Display for ServerInfo {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
@@ -162,5 +178,28 @@ mod tests {
         let valkey = ServerInfo::read("redis_version:7.2.4\r\nvalkey_version:9.1.2\r\n");
         assert_eq!(valkey.to_string(), "Valkey 9.1.2");
         assert_eq!(ServerInfo::read("").to_string(), "Redis of unknown version");
+    }
+
+    #[test]
+    fn only_versions_that_are_known_to_be_right_write_across_slots() {
+        let redis = [
+            ("6.2.14", false),
+            ("7.0.15", true),
+            ("7.2.4", true),
+            ("7.4.1", false),
+            ("8.0.3", false),
+            ("8.2.1", true),
+            ("8.4.0", false),
+            ("9.0.0", false),
+            ("", false),
+            ("unstable", false),
+            ("7", false),
+        ];
+        let valkey = [("7.2.8", true), ("8.1.3", true), ("9.0.1", false), ("9.1.0", true)];
+        let valkey = valkey.map(|(version, right)| (format!("valkey_version:{version}"), right));
+        let all = redis.map(|(version, right)| (format!("redis_version:{version}"), right));
+        for (info, right) in all.into_iter().chain(valkey) {
+            assert_eq!(ServerInfo::read(&info).writes_across_slots(), right, "{info}");
+        }
     }
 }

@@ -171,6 +171,7 @@ impl From<RedisError> for Failure {
                 Some("NOSCRIPT") => Class::NoScript,
                 // What a script may not do is no NOPERM, but an error of that script.
                 _ if error.detail().is_some_and(is_refused_in_script) => Class::Refused,
+                _ if error.detail().is_some_and(is_down_in_script) => Class::ClusterDown,
                 _ if error.is_timeout() => Class::Timeout,
                 _ if error.is_io_error() || error.is_connection_dropped() => Class::Connection,
                 _ if error.is_unrecoverable_error() => Class::Connection,
@@ -192,6 +193,11 @@ impl From<RedisError> for Failure {
 /// Whether this is what a server says when a script does what its user may not.
 fn is_refused_in_script(detail: &str) -> bool {
     detail.contains("executing the script can't") || detail.contains("ACL failure in script")
+}
+
+/// Whether this is what a server of a cluster that is down says to the first thing that a script writes.
+fn is_down_in_script(detail: &str) -> bool {
+    detail.contains("while the cluster is down")
 }
 
 impl fmt::Display for Failure {
@@ -237,6 +243,10 @@ mod tests {
             ("ASK 3999 127.0.0.1:6381", Class::Asked),
             ("TRYAGAIN Multiple keys request during rehashing of slot", Class::TryAgain),
             ("CLUSTERDOWN The cluster is down", Class::ClusterDown),
+            (
+                "ERR Script attempted to execute a write command while the cluster is down and readonly script: f_1",
+                Class::ClusterDown,
+            ),
             ("ERR something nobody has thought of", Class::Other),
         ];
         for (text, class) in said {

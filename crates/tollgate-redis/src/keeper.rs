@@ -289,6 +289,9 @@ impl Keeper {
     }
 
     fn reached(&self, connection: &MultiplexedConnection, server: Option<ServerInfo>) {
+        if let Some(server) = &server {
+            self.courier.set_scatters(server.writes_across_slots());
+        }
         self.courier.open(connection.clone());
         if let Some(server) = self.condition.set_up(server) {
             let address = self.condition.address();

@@ -128,8 +128,8 @@ impl<S: Store> Limiter<S> {
         Deciding::new(move || self.ask_many(checks))
     }
 
-    /// Asks one limit about one key, if the store has the answer without waiting; if it has not, nothing
-    /// was asked. It always has that of a bucket in memory.
+    /// Asks one limit about one key, if the store has the answer at a glance; if it has not, nothing was
+    /// asked, and [`check`](Limiter::check) has to be. Memory nearly always has that of a bucket.
     ///
     /// ```
     /// use tollgate::{Check, Limit, Limiter};

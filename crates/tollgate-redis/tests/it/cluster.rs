@@ -126,8 +126,8 @@ fn slots_are_moved_and_nobody_notices() {
     }
     assert!(counts.redirects > before.redirects, "somebody met a slot that was moved");
     // From a server that stands still for longer than the deadline, such a machine cannot be told.
-    let is_excused = stood_still > usual_deadline();
-    assert!(away * 10_000 <= asked || is_excused, "{away} of {asked}, {stood_still:?}");
+    let of_so_many = if stood_still > usual_deadline() { 200 } else { 10_000 };
+    assert!(away * of_so_many <= asked, "{away} of {asked}, {stood_still:?}");
     assert!(refreshed <= lasted.as_secs_ceil() + 1, "{refreshed} maps in {lasted:?}");
     assert_eq!(counts.disagreements, 0);
     report.assert_bursts(1);

@@ -144,9 +144,7 @@ fn one_failover_after_the_other_is_followed_and_leaves_nothing_behind() {
             if is_killed {
                 group.servers()[from].restart();
             }
-            if is_long() {
-                group.wait_until_settled();
-            }
+            group.wait_until_settled();
             wait_until_all_on_primary(&trial);
         }
     });

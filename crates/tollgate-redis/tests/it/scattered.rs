@@ -8,10 +8,10 @@ use futures_util::future::join_all;
 use tokio::runtime::Builder;
 use tollgate::{By, Check, Limit, Limiter};
 use tollgate_redis::Redis;
-use tollgate_testbed::{Cluster, Kind};
+use tollgate_testbed::{Cluster, Kind, wait_until};
 
 use crate::asking::ask;
-use crate::stage::{Stage, cluster, options};
+use crate::stage::{Stage, cluster, guarded_cluster, options};
 
 const PRIMARIES: u64 = 3;
 const CALLERS: usize = 300;
@@ -57,7 +57,11 @@ struct Rounds {
 
 impl Rounds {
     fn on(kind: Kind, replicas: u16) -> Self {
-        let stage = Stage::with(cluster(kind, replicas));
+        Self::with(cluster(kind, replicas))
+    }
+
+    fn with(cluster: Cluster) -> Self {
+        let stage = Stage::with(cluster);
         let store = stage.start(stage.options().deny_cache(false));
         let quota = format!("1/day burst {BURST}").parse().unwrap();
         let limit = Limit::token_bucket("calls", quota).unwrap();
@@ -144,5 +148,23 @@ fn everybody_is_counted_on_when_a_replica_takes_over_in_order() {
         rounds.stage.server.wait_until_taken_over(0);
         rounds.ask("taken over");
         rounds.ask("which is known now");
+    }
+}
+
+#[test]
+fn a_server_that_reads_back_what_was_written_together_knows_everybody() {
+    for kind in Kind::ALL {
+        let kept = guarded_cluster(kind).replicas_each(0).line("appendonly yes");
+        let mut rounds = Rounds::with(kept.line("appendfsync always").start());
+        for _ in 0..3 {
+            rounds.ask("at first");
+        }
+        for index in 0..3 {
+            rounds.stage.server.kill(index);
+            rounds.stage.server.restart(index);
+        }
+        rounds.stage.server.wait_until_ok();
+        wait_until("all are reached", Duration::from_secs(20), || rounds.store.health().up);
+        rounds.ask("read back");
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tollgate::ManualClock;
 use tollgate_redis::{Options, Redis};
-use tollgate_testbed::{Cluster, Kind, Sentinels, SentinelsSetup, Server, Setup};
+use tollgate_testbed::{Cluster, ClusterSetup, Kind, Sentinels, SentinelsSetup, Server, Setup};
 
 /// Who every test is to the server.
 pub(crate) const USER: &str = "tollgate";
@@ -63,8 +63,13 @@ pub(crate) fn guarded_sentinels(kind: Kind) -> SentinelsSetup {
 
 /// A cluster of three primaries, and as many replicas of each, with that user.
 pub(crate) fn cluster(kind: Kind, replicas: u16) -> Cluster {
+    guarded_cluster(kind).replicas_each(replicas).start()
+}
+
+/// The same, to say more about.
+pub(crate) fn guarded_cluster(kind: Kind) -> ClusterSetup {
     let user = format!("{USER} on >{PASSWORD} {PERMISSIONS} {IN_A_CLUSTER}");
-    Cluster::setup(kind).user(&user).replicas_each(replicas).start()
+    Cluster::setup(kind).user(&user)
 }
 
 /// How that user reaches a server, or a proxy in front of one.
