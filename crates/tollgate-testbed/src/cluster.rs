@@ -94,6 +94,11 @@ impl Cluster {
         node.slots.into_iter().flatten().collect()
     }
 
+    /// How many keys of a slot a primary has.
+    pub fn keys_in_slot(&self, slot: u16, index: usize) -> i64 {
+        self.servers[index].command(&["CLUSTER", "COUNTKEYSINSLOT", &slot.to_string()]).integer()
+    }
+
     /// Ends a node at once.
     pub fn kill(&self, index: usize) {
         self.servers[index].kill();

@@ -87,12 +87,7 @@ fn a_killed_primary_of_valkey_takes_only_its_own_callers_along() {
 fn move_slots(cluster: &Cluster, count: usize) {
     let [from, to] = [0, 1];
     let mut slots: Vec<u16> = cluster.slots_of(from);
-    let used = |slot: &u16| {
-        let count =
-            cluster.servers()[from].command(&["CLUSTER", "COUNTKEYSINSLOT", &slot.to_string()]);
-        count.integer() > 0
-    };
-    slots.sort_by_key(|slot| !used(slot));
+    slots.sort_by_key(|slot| cluster.keys_in_slot(*slot, from) == 0);
     for slot in slots.into_iter().take(count) {
         cluster.move_slot(slot, from, to);
         // Moving takes a processor of its own; there are two for everybody.

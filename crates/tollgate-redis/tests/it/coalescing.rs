@@ -8,18 +8,17 @@ use tollgate::{Check, Limit, Limiter};
 use tollgate_redis::Redis;
 use tollgate_testbed::Kind;
 
-use crate::stage::{options, setup};
+use crate::stage::{Ground, cluster, options, setup};
 
 /// As many checks as one call carries.
-const TOGETHER: usize = 64;
+const TOGETHER: u64 = 64;
 
-#[test]
-fn tasks_that_ask_at_the_same_time_share_a_call_and_so_do_those_that_were_answered_together() {
-    let server = setup(Kind::Redis).start();
+/// So many tasks ask at the same time, and again when they are answered: so many calls each time.
+fn share_calls(servers: &impl Ground, calls: u64) {
     // On one thread: whoever is ready runs before anybody waits for the network.
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
-        let options = options(&server.url()).deadline(Duration::from_secs(1)).unwrap();
+        let options = options(&servers.url()).deadline(Duration::from_secs(1)).unwrap();
         let limiter = Limiter::new(Redis::start(options).unwrap());
         assert!(limiter.store().reached(Duration::from_secs(20)).await);
         let limit = Arc::new(Limit::token_bucket("api", "10/min".parse().unwrap()).unwrap());
@@ -41,7 +40,17 @@ fn tasks_that_ask_at_the_same_time_share_a_call_and_so_do_those_that_were_answer
             task.await.unwrap();
         }
         let counts = limiter.store().counts();
-        assert_eq!(counts.sets, rounds * TOGETHER as u64);
-        assert_eq!(counts.calls, rounds, "{counts:?}");
+        assert_eq!(counts.sets, rounds * TOGETHER);
+        assert_eq!(counts.calls, rounds * calls, "{counts:?}");
     });
+}
+
+#[test]
+fn tasks_that_ask_at_the_same_time_share_a_call_and_so_do_those_that_were_answered_together() {
+    share_calls(&setup(Kind::Redis).start(), 1);
+}
+
+#[test]
+fn tasks_in_many_slots_of_a_cluster_share_a_call_to_each_server() {
+    share_calls(&cluster(Kind::Redis, 0), 3);
 }

@@ -10,10 +10,7 @@ use crate::stage::{Stage, cluster};
 /// The slot that keys were written to, and its server.
 fn slot_in_use(cluster: &Cluster) -> (u16, usize) {
     let found = cluster.primaries().into_iter().find_map(|index| {
-        let used = |slot: &u16| {
-            let words = ["CLUSTER".to_owned(), "COUNTKEYSINSLOT".to_owned(), slot.to_string()];
-            cluster.servers()[index].command(&words).integer() > 0
-        };
+        let used = |slot: &u16| cluster.keys_in_slot(*slot, index) > 0;
         let keys = cluster.servers()[index].keys();
         // Nodes meet in one of them, which has another name.
         let own = keys.iter().any(|key| !key.ends_with(b"nodes"));
