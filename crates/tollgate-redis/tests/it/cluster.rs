@@ -8,9 +8,7 @@ use tollgate_redis::{Event, Redis};
 use tollgate_testbed::{Cluster, Kind};
 
 use crate::stage::cluster;
-use crate::trial::{
-    Record, Trial, Watchman, assert_waits, is_long, let_pass, long_or, usual_deadline,
-};
+use crate::trial::{Record, Trial, Watchman, assert_waits, is_long, let_pass, long_or};
 
 /// So long after a server was killed everybody knows of it.
 const GIVEN_UP: Span = Span::from_millis(250);
@@ -120,9 +118,10 @@ fn slots_are_moved_and_nobody_notices() {
         eprintln!("  {} timeouts, {} slots in between", counts.timeouts, counts.slot_failures);
     }
     assert!(counts.redirects > before.redirects, "somebody met a slot that was moved");
-    // From a server that stands still for longer than the deadline, such a machine cannot be told.
-    let of_so_many = if stood_still > usual_deadline() { 200 } else { 10_000 };
-    assert!(away * of_so_many <= asked, "{away} of {asked}, {stood_still:?}");
+    assert!(
+        away * 10_000 <= asked,
+        "{away} of {asked}; the machine stood still for {stood_still:?}"
+    );
     assert!(refreshed <= lasted.as_secs_ceil() + 1, "{refreshed} maps in {lasted:?}");
     assert_eq!(counts.disagreements, 0);
     report.assert_bursts(1);

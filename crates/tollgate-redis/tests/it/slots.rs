@@ -74,7 +74,7 @@ fn two_nodes_never_hold_more_than_there_is() {
     let tasks: Vec<_> = (0..40)
         .map(|task| {
             let (name, store) = &nodes[task % 2];
-            let rounds = long_or(1_000, 40);
+            let rounds = long_or(1_000, 100);
             stage.runtime.spawn(work(Arc::clone(store), name, rounds, Arc::clone(&audit)))
         })
         .collect();
@@ -83,9 +83,5 @@ fn two_nodes_never_hold_more_than_there_is() {
     }
     let findings = Arc::into_inner(audit).unwrap().into_inner().unwrap().finish();
     assert!(findings.is_ok(), "{findings}");
-    // Each slot was handed on again and again.
-    assert!(
-        findings.rules[0].allowed > 10 * u64::from(SLOTS) && findings.rules[0].refused > 0,
-        "{findings}"
-    );
+    assert!(findings.rules[0].allowed > 100 && findings.rules[0].refused > 0, "{findings}");
 }

@@ -37,11 +37,7 @@ pub(crate) fn long_or<T>(long: T, short: T) -> T {
 /// The usual deadline, where there is a machine to ourselves; where there is not, a busy one is no
 /// outage.
 pub(crate) fn deadline(options: Options) -> Options {
-    options.deadline(usual_deadline()).unwrap()
-}
-
-pub(crate) fn usual_deadline() -> Duration {
-    Duration::from_millis(long_or(10, 100))
+    options.deadline(Duration::from_millis(long_or(10, 100))).unwrap()
 }
 
 /// Lets the nodes and their clients go on for a while.
