@@ -84,7 +84,7 @@ impl Packed {
     }
 
     fn plain(set: &Set<'_>, cells: &[PackedCell]) -> Option<Contents> {
-        if set.is_independent() || cells.len() != set.checks().len() {
+        if set.is_independent() || cells.len() != set.checks().len() || returns_to_a_page(cells) {
             return None;
         }
         set.checks().iter().map(Plain::of).collect::<Option<_>>().map(Contents::Plain)
@@ -151,6 +151,18 @@ impl Packed {
 /// The number of a cell or a key, as scripts count: from 1. There are never more than 128.
 pub(super) fn ordinal(index: usize) -> u8 {
     u8::try_from(index + 1).unwrap_or(u8::MAX)
+}
+
+/// Whether cells of one page have a cell of another page between them.
+///
+/// The quick script writes a page when the next check is in another one, and keeps positions that it
+/// found before: a set that came back would overwrite or lose its own charges.
+fn returns_to_a_page(cells: &[PackedCell]) -> bool {
+    cells.iter().enumerate().any(|(index, cell)| {
+        let mut earlier = cells.iter().take(index).rev();
+        earlier.next().is_some_and(|previous| !cell.has_key_of(previous))
+            && earlier.any(|other| cell.has_key_of(other))
+    })
 }
 
 impl PackedCell {

@@ -5,6 +5,7 @@ mod conformance;
 mod dice;
 mod garbage;
 mod lifetimes;
+mod page_order;
 mod pages;
 mod together;
 mod twin;
