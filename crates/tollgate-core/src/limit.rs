@@ -14,6 +14,7 @@ mod share;
 #[cfg(test)]
 mod tests;
 mod tier;
+mod undo;
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -15,5 +15,6 @@ mod it {
     mod set_bounds;
     mod states;
     mod tiers;
+    mod undo;
     mod window_bounds;
 }

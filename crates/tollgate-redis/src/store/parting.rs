@@ -15,7 +15,7 @@ use futures_util::future::join_all;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tollgate::Applied;
-use tollgate_core::{Ask, Check, Cost, Decision, Ruling, Set, State, Time};
+use tollgate_core::{Check, Decision, Receipt, Ruling, Set, State, Time};
 
 use self::terms::{InSlot, Terms};
 use self::venture::Venture;
@@ -318,15 +318,15 @@ impl Redis {
         Asked { part: Charged { store: self, part: Some(part) }, terms, before, outcome, confirmed }
     }
 
-    /// Gives back what a part has charged.
+    /// Undoes what a part has charged, the last charge first: a queue lets only its last place go.
     pub(super) fn give_back(&self, part: &Part<'_>) -> Vec<JoinHandle<()>> {
-        let taken = part.checks.iter().zip(&part.decisions);
-        let told = taken.filter_map(|(check, decision)| {
-            let receipt = decision.as_ref().and_then(Decision::receipt)?;
-            let ask = Ask::Settle { receipt: *receipt, actual: Cost::ZERO };
-            self.tell(&check.ask(ask).alone(), receipt.units())
+        let charges = part.checks.iter().zip(&part.decisions).rev();
+        let undone = charges.filter_map(|(check, decision)| {
+            let decision = decision.as_ref()?;
+            let undo = check.ask(check.limit().undo(decision)?).alone();
+            self.tell(&undo, decision.receipt().map_or(0, Receipt::units))
         });
-        told.collect()
+        undone.collect()
     }
 }
 

@@ -6,7 +6,7 @@
 //! the set stands, so checks of that set do not meet it.
 
 use tollgate::{Applied, CheckError, Store, fresh_id};
-use tollgate_core::{Ask, Cost, Decision, Ruling, Scope, Set};
+use tollgate_core::{Ask, Decision, Ruling, Scope, Set};
 
 use super::Redis;
 use super::part::{Indexes, Part, like};
@@ -137,11 +137,10 @@ impl Redis {
 
     /// Gives back what the node's part took, and says how it stands without it.
     fn take_back(&self, node: &mut Part<'_>) {
-        for (check, decision) in node.checks.iter().zip(&mut node.decisions) {
+        for (check, decision) in node.checks.iter().zip(&mut node.decisions).rev() {
             let Some(taken) = decision else { continue };
-            if let Some(receipt) = taken.receipt() {
-                let ask = Ask::Settle { receipt: *receipt, actual: Cost::ZERO };
-                self.memory.apply_detached(check.ask(ask));
+            if let Some(undo) = check.limit().undo(taken) {
+                self.memory.apply_detached(check.ask(undo));
             }
             let peek = check.ask(Ask::peek()).alone();
             let mut standing = [None];

@@ -28,6 +28,7 @@ mod parted;
 mod races;
 mod refunds;
 mod replies;
+mod rollback;
 mod scattered;
 mod secrets;
 mod several_slots;
