@@ -2,6 +2,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "how long answers take is what is asked for")]
 
+mod decided_by;
 mod driver;
 mod grpc;
 mod http;

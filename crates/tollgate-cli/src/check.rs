@@ -98,9 +98,15 @@ async fn ask(args: &CheckArgs, path: &str, body: Value) -> Result<(StatusCode, B
     Ok((status, text))
 }
 
-/// The answer for people; as it came if it is no JSON.
+/// The answer for people; as it came if it is no JSON. A decision of the store has no `by`: it is added,
+/// so that every answer shows its decider.
 fn pretty(text: &[u8]) -> String {
-    let value: Result<Value, _> = serde_json::from_slice(text);
+    let mut value: Result<Value, _> = serde_json::from_slice(text);
+    if let Ok(Value::Object(answer)) = &mut value
+        && answer.contains_key("decisions")
+    {
+        answer.entry("by").or_insert_with(|| "store".into());
+    }
     let pretty = value.ok().and_then(|value| serde_json::to_string_pretty(&value).ok());
     pretty.unwrap_or_else(|| String::from_utf8_lossy(text).into_owned())
 }

@@ -107,6 +107,7 @@ impl Cluster {
         let (mut sets, mut asking) = (sets, false);
         let mut link = self.link(slot).ok_or_else(|| self.unserved(slot))?;
         let mut redirects = 0;
+        let soon = self.common.soon(until);
         while redirects <= REDIRECTS {
             let letter = Letter::new(sets, until).in_slot(slot, asking);
             let Returned { failure, sets: returned } = match link.courier(strict).ask(letter).await
@@ -121,7 +122,7 @@ impl Cluster {
             }
             sets = returned.into();
             match (failure.class, &failure.instead) {
-                (Class::TryAgain, _) if Instant::now() + AGAIN < until => {
+                (Class::TryAgain, _) if Instant::now() + AGAIN < soon => {
                     self.common.timer(Instant::now() + AGAIN).await;
                 }
                 (Class::Moved | Class::Asked, Some(address)) => {
@@ -133,7 +134,7 @@ impl Cluster {
                         self.common.doubted.notify_one();
                     }
                     // One that was never met before has to be reached first.
-                    let reached = self.common.in_time(until, link.condition.reached());
+                    let reached = self.common.in_time(soon, link.condition.reached());
                     if reached.await.is_none() {
                         return Err(failure);
                     }

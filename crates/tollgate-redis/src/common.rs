@@ -13,6 +13,7 @@ use crate::event::Event;
 use crate::failure::Failure;
 use crate::options::OnEvent;
 use crate::owed::Owed;
+use crate::passed_over::PassedOver;
 use crate::seen::Seen;
 use crate::twin::Naming;
 
@@ -34,6 +35,7 @@ pub(crate) struct Common {
     pub(crate) doubted: Notify,
     /// How many links there have been.
     pub(crate) links: AtomicU32,
+    pub(crate) passed_over: PassedOver,
 }
 
 impl Common {
@@ -50,6 +52,17 @@ impl Common {
         sleep_until(until)
     }
 
+    /// So many deadlines from now, or when the caller waits no longer.
+    pub(crate) fn until(&self, deadlines: u32, within: Option<Instant>) -> Instant {
+        let until = Instant::now() + self.deadline * deadlines;
+        within.map_or(until, |within| within.min(until))
+    }
+
+    /// One deadline from now, or earlier: for waits that no call to a server bounds.
+    pub(crate) fn soon(&self, until: Instant) -> Instant {
+        until.min(Instant::now() + self.deadline)
+    }
+
     /// What comes of something, if it comes in time.
     pub(crate) async fn in_time<F: Future>(&self, until: Instant, doing: F) -> Option<F::Output> {
         let over = self.timer(until);
@@ -63,6 +76,13 @@ impl Common {
     pub(crate) fn tell(&self, event: &Event) {
         if let Some(on_event) = &self.on_event {
             on_event(event);
+        }
+    }
+
+    /// Warns about decisions that were made without a store that answers, if any were lately.
+    pub(crate) fn warn_if_passed_over(&self) {
+        if let Some((decisions, why)) = self.passed_over.take_due(Instant::now()) {
+            self.tell(&Event::PassedOver { decisions, why });
         }
     }
 

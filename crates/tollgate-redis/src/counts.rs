@@ -81,6 +81,8 @@ counts! {
     allowed_by_policy,
     /// Sets refused because the store was not there.
     denied_by_policy,
+    /// Sets decided without the store although it answered: it was late, overloaded or out of memory.
+    passed_over,
     /// How often the server had forgotten what it knew.
     state_lost,
     /// Answers that the server and this node do not agree on. Never, unless something is broken.

@@ -5,6 +5,9 @@
 //! come back, and then goes out as one call: the more is asked, the more goes together, and where
 //! little is asked nothing ever waits. When a call is not answered in time, everybody is released and the
 //! store is given up until it is well again; nothing is kept to be sent later.
+//!
+//! The deadline is that of a call to the server. A request that waits for its turn goes on waiting while the
+//! server answers calls: a long queue is load, not an outage.
 
 mod desk;
 mod parcel;
@@ -20,7 +23,7 @@ use tokio::task::yield_now;
 use tokio::time::{Instant, timeout_at};
 use tollgate_core::Time;
 
-pub(crate) use self::desk::Letter;
+pub(crate) use self::desk::{BULK, Letter};
 use self::desk::{Batch, Desk, Line};
 use self::parcel::{Parcel, send};
 use crate::common::Common;
@@ -120,18 +123,31 @@ impl Courier {
 
     /// Asks the server about the sets of a letter, in their order.
     pub(crate) async fn ask(self: &Arc<Self>, letter: Letter) -> Outcome {
-        let (sender, receiver) = oneshot::channel();
-        let until = letter.until;
+        let (sender, mut receiver) = oneshot::channel();
+        let (posted, until) = (Instant::now(), letter.until);
         self.post(letter.answered_to(sender))?;
-        let Some(outcome) = self.common.in_time(until, receiver).await else {
-            // Whether the server is gone, or only slow, whoever carries the letter will find out.
-            let failure = self.unanswered();
-            self.common.count(&failure);
-            return Err(failure.into());
-        };
-        outcome.unwrap_or_else(|_| {
-            Err(Failure::new(Class::Connection, "the runtime of the store has ended").into())
-        })
+        let mut next = posted + self.common.deadline;
+        loop {
+            let look = next.min(until);
+            if let Some(outcome) = self.common.in_time(look, &mut receiver).await {
+                return outcome.unwrap_or_else(|_| {
+                    let why = "the runtime of the store has ended";
+                    Err(Failure::new(Class::Connection, why).into())
+                });
+            }
+            // The server answers others: this letter waits for its turn.
+            let answered = self.desk().last_answer().map(|last| last + self.common.deadline);
+            match answered {
+                Some(answered) if answered > look && look < until => next = answered,
+                // Whether the server is gone, or only slow, the call that has the letter finds out.
+                answered => {
+                    let class = if answered > Some(look) { Class::Late } else { Class::Timeout };
+                    let failure = unanswered(class, posted.elapsed());
+                    self.common.count(&failure);
+                    return Err(failure.into());
+                }
+            }
+        }
     }
 
     /// Whether an answer that took so long would have come in time.
@@ -204,7 +220,7 @@ impl Courier {
             delivered = checks;
             let sent = self.common.clock.machine();
             let mut parcels = Parcel::of_all(letters, self.scatters.load(Ordering::Relaxed));
-            match self.deliver_all(&mut parcels, &mut line).await {
+            match self.deliver_all(&mut parcels, &mut line, checks).await {
                 Ok(confirmed) => {
                     for parcel in parcels {
                         self.hand_out(parcel, sent, line.generation, confirmed);
@@ -224,9 +240,16 @@ impl Courier {
     }
 
     /// Whether a replica has it too, where one has to.
-    async fn deliver_all(&self, parcels: &mut [Parcel], line: &mut Line) -> Result<bool, Failure> {
+    async fn deliver_all(
+        &self,
+        parcels: &mut [Parcel],
+        line: &mut Line,
+        checks: usize,
+    ) -> Result<bool, Failure> {
+        let size = u32::try_from(checks.div_ceil(desk::CHECKS).max(1)).unwrap_or(u32::MAX);
         // Each caller's own deadline runs by itself; this one says whether the server is there.
-        let until = Instant::now() + self.common.deadline;
+        let deadline = self.common.deadline * size;
+        let until = Instant::now() + deadline;
         let calls = u64::try_from(parcels.len()).unwrap_or(u64::MAX);
         let counters = &self.common.counters;
         counters.calls.add(calls);
@@ -240,12 +263,10 @@ impl Courier {
             () = broken => Ok(Err(Failure::new(Class::Timeout, "it was given up meanwhile"))),
         };
         counters.in_flight.sub(calls);
-        answer.unwrap_or_else(|_| Err(self.unanswered()))
-    }
-
-    fn unanswered(&self) -> Failure {
-        let millis = self.common.deadline.as_millis();
-        Failure::new(Class::Timeout, format!("no answer within {millis} ms"))
+        if matches!(answer, Ok(Ok(_))) {
+            self.desk().note_answer(line.generation);
+        }
+        answer.unwrap_or_else(|_| Err(unanswered(Class::Timeout, deadline)))
     }
 
     /// Puts calls to the server: by the name of their scripts, or, if it does not know one, in full.
@@ -346,6 +367,17 @@ impl Drop for Abandoned<'_> {
         let failure = Failure::new(Class::Connection, "the runtime of the store has ended");
         self.courier.give_up_line(self.generation, &failure);
     }
+}
+
+fn unanswered(class: Class, waited: Duration) -> Failure {
+    let waited = waited.as_millis();
+    Failure::new(
+        class,
+        match class {
+            Class::Late => format!("no turn within {waited} ms, behind requests that it answered"),
+            _ => format!("no answer within {waited} ms"),
+        },
+    )
 }
 
 /// Whether a set has to be asked again with the full script.

@@ -33,6 +33,13 @@ pub enum Event {
         /// How many.
         slots: usize,
     },
+    /// The store answers, and some decisions were made without it. Sent at most every ten seconds.
+    PassedOver {
+        /// The number of decisions since the event before.
+        decisions: u64,
+        /// The last cause.
+        why: String,
+    },
     /// The server has forgotten what it knew: every caller may have a second burst.
     StateLost,
     /// The server answers and does not let us in, or not do what we need: only a person can help.
@@ -63,6 +70,12 @@ impl fmt::Display for Event {
                 f,
                 "{slots} slots of the store are served by nobody; callers in them go by the rules' \
                  on_store_error; look at CLUSTER INFO"
+            ),
+            Self::PassedOver { decisions, why } => write!(
+                f,
+                "the store answers, yet the rules' on_store_error decided in its place, decisions: \
+                 {decisions}; last cause: {why}; see store_failures_total in /metrics for the causes, \
+                 give the store more capacity, or raise `deadline` under `store`"
             ),
             Self::StateLost => f.write_str(
                 "the store has lost its counters: every caller may have one burst more; look for \

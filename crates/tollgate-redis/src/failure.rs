@@ -25,6 +25,8 @@ pub(crate) enum Class {
     Connection,
     /// The store had been given up before; nothing was sent.
     Down,
+    /// The server answers others, and this had no turn in time. It may have been done.
+    Late,
     /// Too many are waiting; nothing was sent.
     Overload,
     /// LOADING: it reads its data. Nothing was done.
@@ -68,6 +70,7 @@ impl Class {
             | Self::Refused
             | Self::Strange => true,
             Self::Down
+            | Self::Late
             | Self::Overload
             | Self::OutOfMemory
             | Self::NoScript
@@ -84,6 +87,7 @@ impl Class {
     pub(crate) const fn leaves_in_doubt(self) -> bool {
         match self {
             Self::Timeout
+            | Self::Late
             | Self::Connection
             // A script that runs out of memory has written what came before.
             | Self::OutOfMemory
@@ -106,7 +110,21 @@ impl Class {
 
     /// Whether the server may have counted what was asked, which will be known when it answers again.
     pub(crate) const fn is_doubtful(self) -> bool {
-        matches!(self, Self::Timeout | Self::Unconfirmed)
+        matches!(self, Self::Timeout | Self::Late | Self::Unconfirmed)
+    }
+
+    /// Whether the server answers all the same, so that nothing else reports the failure.
+    pub(crate) const fn passes_over(self) -> bool {
+        matches!(
+            self,
+            Self::Late
+                | Self::Overload
+                | Self::OutOfMemory
+                | Self::NoScript
+                | Self::TryAgain
+                | Self::Unconfirmed
+                | Self::Other
+        )
     }
 
     /// Whether a cluster says with it that a slot is served otherwise than was thought.
@@ -121,7 +139,7 @@ impl Class {
 
     pub(crate) fn counter(self, counters: &Counters) -> Option<&Counter> {
         Some(match self {
-            Self::Timeout => &counters.timeouts,
+            Self::Timeout | Self::Late => &counters.timeouts,
             Self::Connection => &counters.connection_failures,
             Self::Overload => &counters.overloads,
             Self::Loading => &counters.loading,

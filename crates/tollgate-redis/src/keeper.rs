@@ -285,6 +285,7 @@ impl Keeper {
             self.common.tell(&Event::StateLost);
         }
         self.common.owed.forget_recovered(self.common.clock.now());
+        self.common.warn_if_passed_over();
         memory.last_beat = Some(Instant::now());
     }
 

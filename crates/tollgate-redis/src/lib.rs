@@ -33,6 +33,7 @@ mod keeper;
 mod link;
 mod options;
 mod owed;
+mod passed_over;
 mod seen;
 mod sentinel;
 mod servers;

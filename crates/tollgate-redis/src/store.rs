@@ -31,6 +31,7 @@ use crate::event::Health;
 use crate::failure::{Class, Failure};
 use crate::options::{Options, OptionsError};
 use crate::owed::Owed;
+use crate::passed_over::PassedOver;
 use crate::seen::{Seen, When};
 use crate::servers::{Servers, To};
 use crate::twin::{self, Answer, Cells, Counter, Naming, Packed};
@@ -87,6 +88,7 @@ impl Redis {
             has_replicas: options.has_replicas(),
             doubted: Notify::new(),
             links: AtomicU32::new(0),
+            passed_over: PassedOver::default(),
         });
         let servers = Arc::new(Servers::start(&common, &options)?);
         Ok(Self { common, servers, memory, denies: options.deny_cache })
@@ -113,10 +115,9 @@ impl Redis {
         &self.memory
     }
 
-    /// When somebody who asks now is released: at the deadline, or when they wait no longer.
+    /// When a caller is released even if the server answers others, or when it waits no longer.
     fn until(&self, within: Option<Span>) -> Instant {
-        let deadline = self.common.deadline;
-        Instant::now() + within.map_or(deadline, |within| deadline.min(within.into()))
+        self.common.until(QUEUED, within.map(|within| Instant::now() + Duration::from(within)))
     }
 
     async fn decide(
@@ -281,6 +282,9 @@ fn charges(set: &Set<'_>, ruling: Ruling) -> bool {
 fn unconfirmed() -> Failure {
     Failure::new(Class::Unconfirmed, "no replica had it in time, which a strict rule waits for")
 }
+
+/// How many deadlines a request may wait for its turn while the server answers others.
+const QUEUED: u32 = 10;
 
 /// What a server saw of a set's counters, and when.
 struct Seeing {

@@ -13,6 +13,7 @@ use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 use tollgate::Per;
 
+use super::decided_by::DecidedBy;
 use super::http::Http;
 use super::keys::Keys;
 use super::pace::Pace;
@@ -88,6 +89,11 @@ pub(super) fn drive(args: &BenchArgs, address: SocketAddr) -> Result<Tally> {
     std::net::TcpStream::connect_timeout(&address, Duration::from_secs(5)).with_context(|| {
         format!("cannot reach {address}; start `tollgate serve`, or say where with --address")
     })?;
+    let counted = || match args.protocol {
+        Spoken::Resp => DecidedBy::from_info(address).unwrap_or_default(),
+        Spoken::Http | Spoken::Grpc => DecidedBy::default(),
+    };
+    let before = counted();
     let answers = Arc::new(AtomicU64::new(0));
     let start = Instant::now() + Pace::lead(args.rate, args.connections);
     let end = start + args.duration;
@@ -128,6 +134,7 @@ pub(super) fn drive(args: &BenchArgs, address: SocketAddr) -> Result<Tally> {
     }
     progress.finish();
     tally.took = start.elapsed();
+    tally.by.merge(counted().since(before));
     Ok(tally)
 }
 

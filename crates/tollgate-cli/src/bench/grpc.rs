@@ -12,6 +12,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
+use super::decided_by::DecidedBy;
 use super::driver::Course;
 use super::keys::name;
 use super::pace::Began;
@@ -50,7 +51,9 @@ async fn asking(address: SocketAddr, domain: &str, course: &mut Course) -> Resul
         }
         while let Some(done) = calls.join_next().await {
             let wait = Instant::now().saturating_duration_since(turn.due);
-            course.tally.add(done??, wait);
+            let (outcome, by) = done??;
+            course.tally.add(outcome, wait);
+            course.tally.by.merge(by);
         }
         course.tally.sent(turn.began, course.pipeline, || {
             written.first().saturating_duration_since(turn.due)
@@ -65,7 +68,7 @@ async fn call(
     mut sender: SendRequest<Full<Bytes>>,
     url: String,
     message: Bytes,
-) -> Result<Outcome, Failed> {
+) -> Result<(Outcome, DecidedBy), Failed> {
     let request = Request::post(url)
         .header("content-type", "application/grpc")
         .header("te", "trailers")
@@ -77,12 +80,15 @@ async fn call(
         trailers.get("grpc-status").is_some_and(|status| status.as_bytes() != b"0")
     });
     let body = body.to_bytes();
+    let mut by = DecidedBy::default();
+    by.add_protobuf(&body);
     // Behind five bytes of frame the message begins with the code of all: field 1, a number.
-    Ok(match body.get(5..7) {
+    let outcome = match body.get(5..7) {
         Some([8, 1]) if !failed => Outcome::Allowed,
         Some([8, 2]) if !failed => Outcome::Refused,
         _ => Outcome::Failed,
-    })
+    };
+    Ok((outcome, by))
 }
 
 /// A request in a frame: a domain, and one descriptor `key` with the name of the caller.

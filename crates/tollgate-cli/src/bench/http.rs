@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use super::decided_by::DecidedBy;
 use super::keys::name;
 use super::stream::{Dialect, Unreadable};
 use super::tally::Outcome;
@@ -78,6 +79,10 @@ impl Dialect for Http {
             _ => Outcome::Failed,
         };
         Ok(Some((end, outcome)))
+    }
+
+    fn count_deciders(&self, answer: &[u8], by: &mut DecidedBy) {
+        by.add_json(answer);
     }
 }
 

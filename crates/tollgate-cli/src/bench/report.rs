@@ -38,6 +38,7 @@ pub(super) fn report(args: &BenchArgs, address: SocketAddr, tally: &Tally) -> St
         rate(tally.answers()),
         counted(*errors, "error"),
     );
+    let _ = writeln!(text, "{}", tally.by);
     let at = |share: f64| millis(tally.waits.value_at_quantile(share));
     let _ = writeln!(
         text,

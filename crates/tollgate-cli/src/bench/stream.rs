@@ -7,6 +7,7 @@ use std::time::Instant;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
+use super::decided_by::DecidedBy;
 use super::driver::Course;
 use super::tally::Outcome;
 
@@ -17,6 +18,9 @@ pub(super) trait Dialect {
 
     /// The first answer and where it ends, if it is all there.
     fn answer(&self, bytes: &[u8]) -> Result<Option<(usize, Outcome)>, Unreadable>;
+
+    /// Counts the decisions of an answer that were made without the store, if it says so.
+    fn count_deciders(&self, _answer: &[u8], _by: &mut DecidedBy) {}
 }
 
 /// What was found instead of an answer.
@@ -63,6 +67,8 @@ async fn asking(
                 match dialect.answer(rest) {
                     Ok(Some((length, outcome))) => {
                         course.tally.add(outcome, wait);
+                        let answer = rest.get(..length).unwrap_or_default();
+                        dialect.count_deciders(answer, &mut course.tally.by);
                         (done, left) = (done + length, left - 1);
                     }
                     Ok(None) => break,

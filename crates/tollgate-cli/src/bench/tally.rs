@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
+use super::decided_by::DecidedBy;
 use super::pace::Began;
 
 /// What became of one request.
@@ -21,6 +22,7 @@ pub(super) struct Tally {
     pub(super) allowed: u64,
     pub(super) refused: u64,
     pub(super) errors: u64,
+    pub(super) by: DecidedBy,
     /// How long answers took, in microseconds.
     pub(super) waits: Histogram<u64>,
     /// From when requests were due until they were sent, in microseconds, where nothing but
@@ -43,8 +45,8 @@ impl Tally {
             .unwrap_or_else(|_| unreachable!("the bounds are in order"));
         let delays = waits.clone();
         let (allowed, refused, errors, held_up) = (0, 0, 0, 0);
-        let (took, complaint) = (Duration::ZERO, None);
-        Self { allowed, refused, errors, waits, delays, held_up, took, complaint }
+        let (took, complaint, by) = (Duration::ZERO, None, DecidedBy::default());
+        Self { allowed, refused, errors, by, waits, delays, held_up, took, complaint }
     }
 
     /// So many requests are sent, this long after they were due.
@@ -79,6 +81,7 @@ impl Tally {
         self.allowed += other.allowed;
         self.refused += other.refused;
         self.errors += other.errors;
+        self.by.merge(other.by);
         self.held_up += other.held_up;
         self.took = self.took.max(other.took);
         // They all have the same bounds.

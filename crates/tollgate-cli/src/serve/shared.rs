@@ -102,7 +102,9 @@ fn unusable(settings: &RedisSettings, error: &tollgate_redis::OptionsError) -> a
 fn log(event: &Event) {
     match event {
         Event::Reached { .. } | Event::SlotsUnserved { slots: 0 } => info!("{event}"),
-        Event::Degraded { .. } | Event::FailedOver { .. } => warn!("{event}"),
+        Event::Degraded { .. } | Event::FailedOver { .. } | Event::PassedOver { .. } => {
+            warn!("{event}");
+        }
         _ => error!("{event}"),
     }
 }

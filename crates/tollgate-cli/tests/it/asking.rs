@@ -19,6 +19,7 @@ fn a_check_prints_the_answer_and_ends_with_what_it_is() {
             let (expected, word) = if index < allowed { (0, "true") } else { (1, "false") };
             assert_eq!((*code, error.as_str()), (Some(expected), ""), "{out}");
             assert!(out.contains(&format!("\"allowed\": {word}")), "{out}");
+            assert!(out.contains(r#""by": "store""#), "{out}");
         }
     }
 }
@@ -57,12 +58,39 @@ rules: [{ name: bench, match: { domain: bench }, key: caller, limit: 1000000/s }
             arguments.extend(more);
             let (code, out, error) = run(&arguments);
             assert_eq!((code, error.as_str()), (Some(0), ""), "{out}");
-            assert!(out.contains(" 0 refused, 0 errors\nwaits in ms: half "), "{out}");
+            let expected = " 0 refused, 0 errors\nall decided by the store\nwaits in ms: half ";
+            assert!(out.contains(expected), "{out}");
             let says = out.contains(" of being due") || out.contains(" held up ");
             assert_eq!(says, more.contains(&"--rate"), "{out}");
             assert!(!out.contains(" 0 answers "), "{out}");
         }
     }
+}
+
+#[test]
+fn answers_without_the_store_are_shown_as_such() {
+    let folder = Folder::new();
+    let rules = "
+identify: { caller: { attribute: key } }
+rules: [{ name: bench, match: { domain: bench }, key: caller, limit: 1000000/s }]
+";
+    let rules = folder.write("rules.yaml", rules);
+    let arguments = ["serve", "--http", "127.0.0.1:0", "--store", "redis://127.0.0.1:1"];
+    let mut command = tollgate(&arguments);
+    command.args(["--config", &rules]);
+    let serving = Serving::start(command);
+    for (protocol, scheme) in [("http", "http"), ("grpc", "grpc"), ("resp", "redis")] {
+        let address = serving.listens(scheme);
+        let arguments = ["bench", protocol, "--address", &address, "--duration", "200ms"];
+        let (code, out, _) = run(&arguments);
+        assert_eq!(code, Some(0), "{out}");
+        let line = out.lines().find(|line| line.starts_with("decided without the store: "));
+        let line = line.unwrap_or_else(|| panic!("{protocol}: {out}"));
+        assert!(line.contains(" by this node's share") && !line.contains(" 0 by this"), "{line}");
+    }
+    let (_, out, _) =
+        run(&["check", "--address", &serving.address, "--key", "x", "--quota", "1/min"]);
+    assert!(out.contains(r#""by": "share""#), "{out}");
 }
 
 #[test]

@@ -20,13 +20,15 @@ pub(super) const CALLS: usize = 2;
 /// Where replicas are waited for, the second would wait for the first.
 pub(super) const STRICT_CALLS: usize = 1;
 /// The most checks in one call: the server does nothing else meanwhile.
-const CHECKS: usize = 64;
+pub(super) const CHECKS: usize = 64;
 /// With so few checks under way there is no load to speak of, and nobody waits for company.
 const FEW: usize = 8;
 /// So many are company enough: beside a call with more than a few they go out, fewer wait for it.
 const MANY: usize = 32;
 /// The most that may wait. With more the last would wait in vain.
 const WAITING: usize = 4_096;
+/// A letter with more checks is bulk: a batch or a pipeline, which lets single requests go first.
+pub(crate) const BULK: usize = 8;
 
 /// Sets on their way, and who waits for them.
 #[derive(Debug)]
@@ -145,6 +147,12 @@ pub(super) struct Line {
 pub(super) struct Desk {
     line: Result<Line, Failure>,
     waiting: VecDeque<Letter>,
+    /// Batches and pipelines, apart so that single requests do not queue behind them.
+    bulk: VecDeque<Letter>,
+    /// Whether the last call had no room for bulk that was waiting; the next one begins with it.
+    bulk_is_next: bool,
+    /// When the server last answered over this line.
+    answered: Instant,
     /// Calls under way over this line, and the checks in them.
     calls: usize,
     under_way: usize,
@@ -168,12 +176,33 @@ pub(super) struct Batch {
     pub(super) checks: usize,
 }
 
+impl Batch {
+    /// Moves letters here from the front of a queue, as many as there is room for. A letter whose
+    /// caller has gone is dropped.
+    fn fill(&mut self, waiting: &mut VecDeque<Letter>) {
+        while let Some(letter) = waiting.pop_front() {
+            let checks = self.checks + letter.checks();
+            // A letter that is too large by itself has to go all the same.
+            if checks > CHECKS && !self.letters.is_empty() {
+                waiting.push_front(letter);
+                break;
+            }
+            if letter.is_wanted() {
+                self.checks = checks;
+                self.letters.push(letter);
+            }
+        }
+    }
+}
+
 impl Desk {
     pub(super) fn new(why: Failure, most_calls: usize) -> Self {
-        let waiting = VecDeque::new();
         Self {
             line: Err(why),
-            waiting,
+            waiting: VecDeque::new(),
+            bulk: VecDeque::new(),
+            bulk_is_next: false,
+            answered: Instant::now(),
             calls: 0,
             under_way: 0,
             generation: 0,
@@ -189,11 +218,11 @@ impl Desk {
             Ok(line) => line,
             Err(why) => return Err(Failure::new(Class::Down, why.why.clone())),
         };
-        if self.waiting.len() >= WAITING {
+        if self.waiting.len() + self.bulk.len() >= WAITING {
             return Err(Failure::new(Class::Overload, "too many were waiting for the store"));
         }
         let line = line.clone();
-        self.waiting.push_back(letter);
+        if letter.checks() > BULK { &mut self.bulk } else { &mut self.waiting }.push_back(letter);
         if self.calls >= self.most_calls || !self.is_worth_a_call() {
             return Ok(None);
         }
@@ -203,26 +232,25 @@ impl Desk {
 
     /// Whether what waits is to go out beside what is under way.
     fn is_worth_a_call(&self) -> bool {
-        let waiting = self.waiting.iter().take(MANY).map(Letter::checks);
+        let waiting = self.waiting.iter().chain(&self.bulk).take(MANY).map(Letter::checks);
         self.under_way < FEW || waiting.sum::<usize>() >= MANY
     }
 
-    /// What fits into one call, of those who have waited longest. Who has gone takes nothing.
+    /// The letters that fit into one call: single requests before bulk, each in their order, and in
+    /// turns where there is no room for both.
     fn batch(&mut self) -> Batch {
-        let mut batch =
-            Batch { letters: Vec::with_capacity(self.waiting.len().min(CHECKS)), checks: 0 };
-        while let Some(letter) = self.waiting.pop_front() {
-            let checks = batch.checks + letter.checks();
-            // A letter that is too large by itself has to go all the same.
-            if checks > CHECKS && !batch.letters.is_empty() {
-                self.waiting.push_front(letter);
-                break;
-            }
-            if letter.is_wanted() {
-                batch.checks = checks;
-                batch.letters.push(letter);
-            }
-        }
+        let most = (self.waiting.len() + self.bulk.len()).min(CHECKS);
+        let mut batch = Batch { letters: Vec::with_capacity(most), checks: 0 };
+        let (first, second) = if self.bulk_is_next {
+            (&mut self.bulk, &mut self.waiting)
+        } else {
+            (&mut self.waiting, &mut self.bulk)
+        };
+        batch.fill(first);
+        let filled = batch.checks;
+        batch.fill(second);
+        let skipped = batch.checks == filled && !second.is_empty();
+        self.bulk_is_next = skipped && !self.bulk_is_next;
         batch
     }
 
@@ -234,8 +262,10 @@ impl Desk {
         }
         self.under_way -= delivered;
         let now = Instant::now();
-        while self.waiting.front().is_some_and(|letter| letter.until <= now) {
-            next.late.extend(self.waiting.pop_front());
+        for waiting in [&mut self.waiting, &mut self.bulk] {
+            while waiting.front().is_some_and(|letter| letter.until <= now) {
+                next.late.extend(waiting.pop_front());
+            }
         }
         if self.is_worth_a_call() {
             next.batch = Some(self.batch()).filter(|batch| !batch.letters.is_empty());
@@ -270,6 +300,7 @@ impl Desk {
         self.generation += 1;
         self.calls = 0;
         self.under_way = 0;
+        self.answered = Instant::now();
         self.told.clear();
         self.line =
             Ok(Line { connection, generation: self.generation, broken: Arc::new(Notify::new()) });
@@ -281,10 +312,24 @@ impl Desk {
             Ok(line) if line.generation == generation => {
                 line.broken.notify_waiters();
                 self.line = Err(why.clone());
-                Some(std::mem::take(&mut self.waiting))
+                let mut waiting = std::mem::take(&mut self.waiting);
+                waiting.append(&mut self.bulk);
+                Some(waiting)
             }
             _ => None,
         }
+    }
+
+    /// Notes that the server has answered over the line of this generation.
+    pub(super) fn note_answer(&mut self, generation: u64) {
+        if self.line.as_ref().is_ok_and(|line| line.generation == generation) {
+            self.answered = Instant::now();
+        }
+    }
+
+    /// When the server last answered, if its line is open.
+    pub(super) fn last_answer(&self) -> Option<Instant> {
+        self.line.is_ok().then_some(self.answered)
     }
 
     /// Another reason why the line is closed, if it is.
@@ -315,5 +360,48 @@ impl Desk {
                 self.told.push(script);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tollgate_core::{Check, Id, Limit, Set};
+
+    use super::*;
+    use crate::twin::Naming;
+
+    fn letter(checks: usize) -> Letter {
+        let limit = Limit::token_bucket("api", "5/min".parse().unwrap()).unwrap();
+        let keys: Vec<String> = (0..checks).map(|number| number.to_string()).collect();
+        let checks: Vec<_> = keys.iter().map(|key| Check::new(&limit, key)).collect();
+        let set = Set::all(&checks, Id::from_bits(1));
+        let packed = Packed::new(&set, &Naming::new("t:", [7; 32], 4));
+        Letter::new(SmallVec::from_iter([packed]), Instant::now())
+    }
+
+    /// The sizes of the letters in each call until nothing waits.
+    fn calls(small: usize, bulk: usize) -> Vec<Vec<usize>> {
+        let mut desk = Desk::new(Failure::new(Class::Down, "not reached"), CALLS);
+        desk.waiting.extend((0..small).map(|_| letter(1)));
+        desk.bulk.extend((0..bulk).map(|_| letter(40)));
+        let batches = std::iter::from_fn(|| {
+            let sizes: Vec<_> = desk.batch().letters.iter().map(Letter::checks).collect();
+            (!sizes.is_empty()).then_some(sizes)
+        });
+        batches.collect()
+    }
+
+    #[test]
+    fn single_requests_go_before_bulk_that_has_waited_longer() {
+        assert_eq!(calls(2, 2), [vec![1, 1, 40], vec![40]]);
+    }
+
+    #[test]
+    fn bulk_gets_its_turn_however_many_single_requests_there_are() {
+        let calls = calls(150, 2);
+        assert_eq!(calls[0], [1; 64]);
+        assert_eq!(calls[1], [vec![40], vec![1; 24]].concat());
+        assert_eq!(calls[2], [vec![1; 62], vec![]].concat());
+        assert_eq!(calls[3], [40]);
     }
 }

@@ -55,6 +55,10 @@ impl Redis {
         failure: &Failure,
         class_of: impl Fn(usize) -> Class,
     ) -> Result<Applied, CheckError> {
+        if failure.class.passes_over() {
+            self.common.counters.passed_over.one();
+            self.common.passed_over.note(failure);
+        }
         if set.checks().iter().any(is_about_the_past) {
             return self.undo_here(set, decisions, failure);
         }

@@ -62,8 +62,7 @@ impl Redis {
             let _telling = telling;
             let over = Instant::now() + WITHIN;
             loop {
-                let until = Instant::now() + common.deadline;
-                match servers.ask(smallvec![packed.clone()], to, until).await {
+                match servers.ask(smallvec![packed.clone()], to, over).await {
                     Ok(_) => {
                         common.counters.refunds.one();
                         break;

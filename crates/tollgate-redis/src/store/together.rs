@@ -1,14 +1,17 @@
 //! Sets that have arrived together go to the server together.
 
+use std::collections::HashMap;
+use std::time::Duration;
+
 use futures_util::future::join_all;
 use smallvec::SmallVec;
 use tokio::time::Instant;
 use tollgate::{Applied, CheckError};
-use tollgate_core::{Check, Decision, Set};
+use tollgate_core::{Check, Decision, Scope, Set};
 
 use super::splitting::Split;
 use super::{Redis, Seeing, counters_of};
-use crate::courier::Reply;
+use crate::courier::{BULK, Reply};
 use crate::failure::Failure;
 use crate::seen::When;
 use crate::servers::{Servers, To};
@@ -16,11 +19,40 @@ use crate::twin::{self, Packed};
 
 /// The most checks that go in one letter.
 const CHECKS: usize = 64;
+/// How many deadlines each letter of a batch may wait for its turn while the server answers others.
+const QUEUED: u32 = 100;
+/// The most sets of a batch that are on their way to a cluster at once.
+const SIDE_BY_SIDE: usize = 128;
 
 /// Sets that wait for their answers, and where those belong.
 struct Group<'g> {
     sets: &'g [Set<'g>],
     packed: SmallVec<[Packed; 1]>,
+}
+
+/// How many of these sets may be on their way at once without changing the order of any counter.
+fn wave(sets: &[Set<'_>]) -> usize {
+    let mut met: HashMap<(&str, &[u8]), bool> = HashMap::new();
+    for (index, set) in sets.iter().enumerate().take(SIDE_BY_SIDE) {
+        let in_turn = stays_in_turn(set);
+        let counters = set.checks().iter().map(|check| (check.limit().name(), check.key()));
+        for counter in counters.clone() {
+            if met.get(&counter).is_some_and(|others| !(in_turn && *others)) {
+                return index;
+            }
+        }
+        met.extend(counters.map(|counter| (counter, in_turn)));
+    }
+    sets.len().min(SIDE_BY_SIDE)
+}
+
+/// Whether a set is one call in the queue of single requests, which keeps its order. A set of several keys
+/// may need several calls; a strict one has a queue of its own, as has a large one.
+fn stays_in_turn(set: &Set<'_>) -> bool {
+    let checks = set.checks();
+    let same_key = checks.windows(2).all(|pair| matches!(pair, [a, b] if a.key() == b.key()));
+    let plain = |check: &Check<'_>| check.scope() == Scope::Cluster && !check.is_strict();
+    same_key && checks.len() <= BULK && checks.iter().all(plain)
 }
 
 impl Redis {
@@ -37,8 +69,9 @@ impl Redis {
             return self.decide_side_by_side(sets, decisions, applied).await;
         }
         let (mut sets, mut decisions) = (sets, decisions);
-        // One for all of them: whoever waits for the last waits no longer than for the first.
-        let until = self.until(sets.iter().filter_map(Set::within).min());
+        // The time that the caller gives for all of them. The store's own deadline is for each call.
+        let within = sets.iter().filter_map(Set::within).min();
+        let within = within.map(|within| Instant::now() + Duration::from(within));
         while !sets.is_empty() {
             let group = self.group(sets);
             let (together, after) = sets.split_at(group.packed.len().max(1));
@@ -46,29 +79,37 @@ impl Redis {
             let (own, rest) = decisions.split_at_mut(checks);
             match together {
                 [alone] if group.packed.len() < 2 => applied.push(self.decide(alone, own).await?),
-                _ => self.decide_group(group, own, applied, until).await?,
+                _ => {
+                    let until = self.common.until(QUEUED, within);
+                    self.decide_group(group, own, applied, until).await?;
+                }
             }
             (sets, decisions) = (after, rest);
         }
         Ok(())
     }
 
-    /// Decides each set by itself, all at the same time: what goes to the same server goes together.
+    /// Decides each set by itself, many at a time: sets for one server share calls to it. A set waits for
+    /// those before it where they could overtake each other on a counter.
     async fn decide_side_by_side<'a>(
         &'a self,
         sets: &'a [Set<'a>],
         decisions: &'a mut [Option<Decision>],
         applied: &'a mut Vec<Applied>,
     ) -> Result<(), CheckError> {
-        let mut rest = decisions;
-        let mut asked = Vec::with_capacity(sets.len());
-        for set in sets {
-            let (own, after) = rest.split_at_mut(set.checks().len());
-            rest = after;
-            asked.push(self.decide(set, own));
-        }
-        for decided in join_all(asked).await {
-            applied.push(decided?);
+        let (mut sets, mut rest) = (sets, decisions);
+        while !sets.is_empty() {
+            let (wave, later) = sets.split_at(wave(sets));
+            sets = later;
+            let mut asked = Vec::with_capacity(wave.len());
+            for set in wave {
+                let (own, after) = rest.split_at_mut(set.checks().len());
+                rest = after;
+                asked.push(self.decide(set, own));
+            }
+            for decided in join_all(asked).await {
+                applied.push(decided?);
+            }
         }
         Ok(())
     }

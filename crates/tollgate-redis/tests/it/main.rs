@@ -25,6 +25,7 @@ mod leftovers;
 mod losses;
 mod mixed;
 mod parted;
+mod queued;
 mod races;
 mod refunds;
 mod replies;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use hyper::StatusCode;
 use serde::Serialize;
-use tollgate_redis::{Health, Part};
+use tollgate_redis::Part;
 
 use super::problem::{Mistake, Problem};
 use super::{Answer, json};
@@ -41,6 +41,9 @@ struct Store<'a> {
     clock_offset_ms: Option<f64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     nodes: Option<u32>,
+    /// Decisions made without the store although it answered, since the start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    passed_over: Option<u64>,
     /// Where the server is, if one has all counters.
     #[serde(skip_serializing_if = "Option::is_none")]
     address: Option<&'a str>,
@@ -71,13 +74,14 @@ impl Store<'_> {
         version: None,
         clock_offset_ms: None,
         nodes: None,
+        passed_over: None,
         address: None,
         parts: Vec::new(),
     };
 }
 
-impl<'a> From<&'a Health> for Store<'a> {
-    fn from(health: &'a Health) -> Self {
+impl<'a> From<&'a Shared> for Store<'a> {
+    fn from(Shared { health, counts }: &'a Shared) -> Self {
         let server = health.server.as_ref();
         let (address, parts) = match &*health.parts {
             [part] if part.slots.is_none() => (Some(&*part.address), Vec::new()),
@@ -92,6 +96,7 @@ impl<'a> From<&'a Health> for Store<'a> {
             version: server.map(|server| &*server.version).filter(|version| !version.is_empty()),
             clock_offset_ms: health.clock_offset_micros.map(in_millis),
             nodes: Some(health.nodes),
+            passed_over: Some(counts.passed_over),
             address,
             parts,
         }
@@ -125,10 +130,9 @@ pub(super) fn answer(shared: Option<&Shared>, query: Option<&str>) -> Result<Ans
             return Err(Problem::mistaken(vec![Mistake::new("query", detail)]));
         }
     };
-    let health = shared.map(|shared| &shared.health);
-    let degraded = health.is_some_and(|health| !health.up);
+    let degraded = shared.is_some_and(|shared| !shared.health.up);
     let ready = !(strict && degraded);
-    let store = health.map_or(Store::MEMORY, Store::from);
+    let store = shared.map_or(Store::MEMORY, Store::from);
     let body = Body { ready, degraded, store };
     // Writing text and numbers to memory does not fail.
     let mut answer = json(serde_json::to_vec(&body).unwrap_or_default());

@@ -15,12 +15,15 @@ use crate::measured::Shared;
 type Read = fn(&Counts) -> u64;
 
 /// Counters without labels: what they are called, what they count, and where it is found.
-const COUNTERS: [(&str, &str, Read); 16] = [
+const COUNTERS: [(&str, &str, Read); 17] = [
     ("store_calls", "Calls to the shared store, each with one or more sets", |c| c.calls),
     ("store_sets", "Sets put to the shared store", |c| c.sets),
     ("store_connections", "Connections to the shared store that were tried", |c| c.connections),
     ("store_breaker_opened", "How often the shared store was given up until it answers", |c| {
         c.breaker_opened
+    }),
+    ("store_passed_over", "Requests decided without the shared store although it answered", |c| {
+        c.passed_over
     }),
     ("store_state_lost", "How often the shared store had lost its counters", |c| c.state_lost),
     ("store_disagreements", "Answers that the shared store and this node disagree on", |c| {

@@ -57,6 +57,7 @@ impl Venture<'_> {
     /// to find it still charged. What takes longer goes on by itself.
     pub(super) async fn give_back_by(&mut self, until: Instant) {
         let told = join_all(self.give_back());
+        let until = self.store.common.soon(until);
         let _ = self.store.common.in_time(until, told).await;
     }
 

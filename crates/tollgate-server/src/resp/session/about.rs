@@ -65,19 +65,25 @@ pub(super) fn config(arguments: Arguments<'_>, replies: &mut Replies, version: V
 
 /// `INFO`, whichever part was asked for: it is short.
 pub(super) fn info<S: Measured>(resp: &Resp<S>) -> String {
-    let size = resp.context.gate.limiter().store().size();
+    let store = resp.context.gate.limiter().store();
+    let (size, shared) = (store.size(), store.shared());
+    let counts = shared.map(|shared| shared.counts).unwrap_or_default();
     format!(
         "# Server\r\nredis_version:{AS_IN_REDIS}\r\ntollgate_version:{}\r\nredis_mode:standalone\r\n\
          process_id:{}\r\n\r\n\
          # Memory\r\nused_memory:{}\r\nmaxmemory:{}\r\n\r\n\
          # Persistence\r\nloading:0\r\n\r\n\
          # Replication\r\nrole:master\r\nconnected_slaves:0\r\n\r\n\
-         # Keyspace\r\ndb0:keys={},expires={},avg_ttl=0\r\n",
+         # Keyspace\r\ndb0:keys={},expires={},avg_ttl=0\r\n\r\n\
+         # Decisions\r\ndecisions_by_memory:{}\r\ndecisions_by_share:{}\r\ndecisions_by_policy:{}\r\n",
         env!("CARGO_PKG_VERSION"),
         std::process::id(),
         size.bytes,
         size.max_bytes,
         size.counters,
         size.counters,
+        counts.by_memory,
+        counts.by_share,
+        counts.allowed_by_policy.saturating_add(counts.denied_by_policy),
     )
 }

@@ -1,0 +1,114 @@
+//! Decisions that the server made without its store.
+
+use std::fmt;
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+/// Names of what decides in place of the store, as answers carry them.
+const NAMES: [&str; 3] = ["memory", "share", "policy"];
+/// How long the server may take to answer `INFO`.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// The number of decisions made without the store, by each name.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct DecidedBy([u64; NAMES.len()]);
+
+impl DecidedBy {
+    /// Adds the decisions in a JSON answer: each has `by`, unless the store made it.
+    pub(super) fn add_json(&mut self, body: &[u8]) {
+        self.add(body, b"\"by\":\"", 0);
+    }
+
+    /// Adds the decision in a gRPC answer: its metadata has a text `by`, unless the store made it.
+    pub(super) fn add_protobuf(&mut self, message: &[u8]) {
+        // The key of a map entry, then a value of so many bytes that is a text of so many bytes.
+        self.add(message, b"\x0a\x02by\x12", 3);
+    }
+
+    fn add(&mut self, bytes: &[u8], label: &[u8], skipped: usize) {
+        let mut rest = bytes;
+        while let Some(at) = rest.windows(label.len()).position(|window| window == label) {
+            rest = rest.get(at + label.len() + skipped..).unwrap_or_default();
+            let found = NAMES.iter().position(|name| rest.starts_with(name.as_bytes()));
+            if let Some(count) = found.and_then(|index| self.0.get_mut(index)) {
+                *count += 1;
+            }
+        }
+    }
+
+    /// Asks a server with `INFO` for its counters: answers to `CL.THROTTLE` are numbers only.
+    pub(super) fn from_info(address: SocketAddr) -> io::Result<Self> {
+        let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        stream.write_all(b"*1\r\n$4\r\nINFO\r\n*1\r\n$4\r\nQUIT\r\n")?;
+        let mut reply = Vec::new();
+        stream.read_to_end(&mut reply)?;
+        Ok(Self::read_info(&String::from_utf8_lossy(&reply)))
+    }
+
+    fn read_info(info: &str) -> Self {
+        Self(NAMES.map(|name| {
+            let field = format!("decisions_by_{name}:");
+            let value = info.lines().find_map(|line| line.strip_prefix(&field));
+            value.and_then(|value| value.trim().parse().ok()).unwrap_or(0)
+        }))
+    }
+
+    /// The decisions since an earlier count.
+    pub(super) fn since(mut self, earlier: Self) -> Self {
+        for (count, earlier) in self.0.iter_mut().zip(earlier.0) {
+            *count = count.saturating_sub(earlier);
+        }
+        self
+    }
+
+    pub(super) fn merge(&mut self, other: Self) {
+        for (count, other) in self.0.iter_mut().zip(other.0) {
+            *count += other;
+        }
+    }
+}
+
+impl fmt::Display for DecidedBy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if *self == Self::default() {
+            return f.write_str("all decided by the store");
+        }
+        let [memory, share, policy] = self.0;
+        write!(
+            f,
+            "decided without the store: {memory} refused by the deny cache, \
+             {share} by this node's share, {policy} by on_store_error: allow or deny"
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn answers_and_counters_are_read() {
+        let mut json = DecidedBy::default();
+        json.add_json(br#"[{"allowed":true,"by":"share"},{"rule":"by"},{"by":"memory"}]"#);
+        assert_eq!(json, DecidedBy([1, 1, 0]));
+        let mut protobuf = DecidedBy::default();
+        protobuf.add_protobuf(b"\0\0\0\0\x14\x08\x01\x0a\x0e\x0a\x02by\x12\x08\x1a\x06policy");
+        assert_eq!(protobuf, DecidedBy([0, 0, 1]));
+        let info = "# Decisions\r\ndecisions_by_memory:7\r\ndecisions_by_share:5\r\n";
+        let counted = DecidedBy::read_info(info);
+        assert_eq!(counted, DecidedBy([7, 5, 0]));
+        assert_eq!(counted.since(DecidedBy([2, 5, 1])), DecidedBy([5, 0, 0]));
+    }
+
+    #[test]
+    fn a_run_on_the_store_alone_is_said_so() {
+        assert_eq!(DecidedBy::default().to_string(), "all decided by the store");
+        assert_eq!(
+            DecidedBy([1, 20, 3]).to_string(),
+            "decided without the store: 1 refused by the deny cache, 20 by this node's share, \
+             3 by on_store_error: allow or deny"
+        );
+    }
+}
