@@ -110,14 +110,18 @@ async fn serve_shared(
     let memory = keeping::memory_options(settings);
     let recording = Recording::start(settings, &bound(&listeners))?;
     let (store, reached) = shared::reach(redis, memory, rules.set.store_secret()).await?;
-    let limiter = Limiter::new(store);
+    let shared = Limiter::new(store);
+    let limiter = shared.clone();
     let Some(recording) = recording else {
         let open = Open::new(settings, rules, limiter, "shared", listeners)?;
-        return open.until_stopped(settings, &reached, stop).await;
+        open.until_stopped(settings, &reached, stop).await?;
+        shared.store().deregister().await;
+        return Ok(());
     };
     let limiter = recording.around(limiter, &rules.set);
     let open = Open::new(settings, rules, limiter, "shared", listeners)?;
     open.until_stopped(settings, &reached, stop).await?;
+    shared.store().deregister().await;
     recording.finish()
 }
 

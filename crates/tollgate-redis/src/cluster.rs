@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
+use futures_util::future::join_all;
 use smallvec::SmallVec;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
@@ -303,6 +304,12 @@ impl Cluster {
         }
         let unserved = self.chart.count(None);
         (unserved > 0).then(|| format!("{unserved} slots are served by nobody"))
+    }
+
+    /// Takes this node off the list of each server.
+    pub(crate) async fn deregister(&self) {
+        let members = self.members.load_full();
+        join_all(members.iter().map(|member| member.link.deregister())).await;
     }
 
     /// How many nodes there are.

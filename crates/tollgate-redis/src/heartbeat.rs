@@ -13,6 +13,9 @@ use crate::failure::{Class, Failure};
 use crate::twin::Naming;
 
 const SCRIPT: &str = include_str!("../lua/heartbeat.lua");
+const DEREGISTER: &str = include_str!("../lua/deregister.lua");
+/// The first byte of a message that a node has deregistered. No page begins with it.
+const DEREGISTERED: u8 = b'-';
 /// How long a node is believed alive after a beat.
 const ALIVE: Duration = Duration::from_secs(2);
 /// How long a beat may take before the server is believed to be gone.
@@ -24,6 +27,7 @@ pub(crate) struct Heartbeat {
     key: Vec<u8>,
     node: String,
     slots: Option<Slots>,
+    channel: String,
 }
 
 /// Of a cluster's server: which of its slots the nodes meet in.
@@ -50,7 +54,7 @@ impl Heartbeat {
     /// On a server that has all keys.
     pub(crate) fn new(naming: &Naming) -> Self {
         let node = format!("{:016x}", RandomState::new().hash_one("node"));
-        Self { key: naming.nodes(None), node, slots: None }
+        Self { key: naming.nodes(None), node, slots: None, channel: naming.channel() }
     }
 
     /// On a server that has the keys of the slots which this link serves.
@@ -96,6 +100,31 @@ impl Heartbeat {
             }
             Err(failure) => Err(failure),
         }
+    }
+}
+
+impl Heartbeat {
+    /// Takes this node off the server's list of nodes, and tells the others.
+    pub(crate) async fn deregister(
+        &self,
+        connection: &mut MultiplexedConnection,
+    ) -> Result<(), Failure> {
+        let message = [&[DEREGISTERED], &self.key[..]].concat();
+        let mut command = redis::cmd("EVAL");
+        command.arg(DEREGISTER).arg(1).arg(&self.key).arg(&self.node);
+        command.arg(&self.channel).arg(message);
+        alive(command.query_async::<u8>(connection)).await.map(drop)
+    }
+
+    /// Whether a message says that a node of this list has deregistered. In a cluster every server
+    /// passes on the messages of all.
+    pub(crate) fn is_about_nodes(&self, message: &[u8]) -> bool {
+        matches!(message.split_first(), Some((&DEREGISTERED, key)) if key == self.key)
+    }
+
+    /// Whether a message says that a node of any list has deregistered.
+    pub(crate) fn is_deregistration(message: &[u8]) -> bool {
+        message.first() == Some(&DEREGISTERED)
     }
 }
 

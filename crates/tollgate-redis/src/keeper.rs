@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc};
 use tokio::time::{Instant, sleep_until};
 use tollgate::Clock;
 
@@ -31,6 +31,8 @@ const PAUSE: Duration = Duration::from_millis(500);
 const MOVED: Duration = Duration::from_millis(100);
 /// Beats of which the one with the most nodes counts: one that was held up is still there.
 const BEATS: usize = 10;
+/// The most messages about nodes that deregister to keep until they are read.
+const DEREGISTRATIONS: usize = 64;
 /// The server forgets a node that has not been heard for so long. Who comes back sooner and is not
 /// known knows that more has been forgotten.
 const REMEMBERED: Duration = Duration::from_millis(1_500);
@@ -45,6 +47,8 @@ pub(crate) struct Keeper {
     pub(crate) strict: Option<Arc<Courier>>,
     pub(crate) condition: Arc<Condition>,
     pub(crate) hearing: Arc<Hearing>,
+    /// Asked to deregister this node and end.
+    pub(crate) leave: Arc<Notify>,
 }
 
 /// What the connection hears: what others give back, and its own end.
@@ -52,12 +56,18 @@ struct Ear {
     common: Arc<Common>,
     /// Not the courier itself: that has the connection, which has this.
     trouble: Arc<Notify>,
+    /// Messages that nodes have deregistered.
+    deregistered: mpsc::Sender<Vec<u8>>,
 }
 
 impl Listener for Ear {
     fn hear(&self, message: Option<&[u8]>) {
         match message {
             None => self.trouble.notify_one(),
+            Some(message) if Heartbeat::is_deregistration(message) => {
+                // With so many unread a beat comes soon, which counts those that are left.
+                let _ = self.deregistered.try_send(message.to_vec());
+            }
             Some(message) => {
                 if let Some(counter) = self.common.naming.counter_freed(message) {
                     self.common.seen.forget(counter, self.common.clock.machine());
@@ -81,6 +91,7 @@ struct Memory {
     attempt: Instant,
     /// When the connection of those who wait for replicas may be tried again.
     next_strict: Instant,
+    deregistered: mpsc::Receiver<Vec<u8>>,
 }
 
 impl Keeper {
@@ -96,11 +107,13 @@ impl Keeper {
             told: None,
             attempt: Instant::now(),
             next_strict: Instant::now(),
+            deregistered: mpsc::channel(1).1,
         };
         let mut began = Instant::now();
         loop {
             tokio::select! {
                 () = sleep_until(memory.attempt) => {}
+                () = self.leave.notified() => return,
                 // There is somewhere to go; and not again and again if some cannot agree on where.
                 () = self.whereabouts.moved(memory.told.as_ref()) => sleep_until(began + MOVED).await,
             }
@@ -109,7 +122,10 @@ impl Keeper {
             memory.told = self.whereabouts.told();
             self.common.counters.connections.one();
             let failure = match self.connect(&mut memory).await {
-                Ok(connection) => self.watch(connection, &mut memory).await,
+                Ok(connection) => match self.watch(connection, &mut memory).await {
+                    Some(failure) => failure,
+                    None => return,
+                },
                 Err(failure) => {
                     self.common.count(&failure);
                     failure
@@ -128,7 +144,9 @@ impl Keeper {
 
     async fn connect(&mut self, memory: &mut Memory) -> Result<MultiplexedConnection, Failure> {
         let trouble = Arc::clone(&self.courier.trouble);
-        let ear = Ear { common: Arc::clone(&self.common), trouble };
+        let (deregistered, receiver) = mpsc::channel(DEREGISTRATIONS);
+        memory.deregistered = receiver;
+        let ear = Ear { common: Arc::clone(&self.common), trouble, deregistered };
         let Connected { mut connection, server, address } =
             self.whereabouts.connect(Arc::new(ear)).await?;
         self.common.seen.begin(&self.hearing, self.common.clock.machine());
@@ -203,12 +221,12 @@ impl Keeper {
         self.degraded(&failure);
     }
 
-    /// Watches a connection until it is of no use any more; why it is not.
+    /// Watches a connection until it is of no use any more; why it is not. `None` if the store leaves.
     async fn watch(
         &mut self,
         mut connection: MultiplexedConnection,
         memory: &mut Memory,
-    ) -> Failure {
+    ) -> Option<Failure> {
         loop {
             let next = if self.courier.why_down().is_some() {
                 self.next_moment(SOON, SOON / 2)
@@ -218,9 +236,23 @@ impl Keeper {
             tokio::select! {
                 () = self.courier.trouble.notified() => {}
                 () = sleep_until(next) => {}
+                () = self.leave.notified() => {
+                    if let Err(failure) = self.heartbeat.deregister(&mut connection).await {
+                        self.common.count(&failure);
+                    }
+                    return None;
+                }
+                Some(message) = memory.deregistered.recv() => {
+                    if self.heartbeat.is_about_nodes(&message) {
+                        memory.beats.iter_mut().for_each(|nodes| *nodes = nodes.saturating_sub(1));
+                        self.count_nodes(memory);
+                    }
+                    continue;
+                }
                 () = self.whereabouts.moved(memory.told.as_ref()) => {
                     // Whatever the old one would still say, the others ask the new one.
-                    return Failure::new(Class::Connection, "another server is the primary now");
+                    let why = "another server is the primary now";
+                    return Some(Failure::new(Class::Connection, why));
                 }
             }
             let given_up = self.courier.why_down();
@@ -228,7 +260,7 @@ impl Keeper {
                 self.hearing.stop();
                 self.degraded(failure);
                 if failure.class.hangs_up() {
-                    return failure.clone();
+                    return Some(failure.clone());
                 }
             }
             let asked = Instant::now();
@@ -252,7 +284,7 @@ impl Keeper {
                     self.courier.give_up(&failure);
                     self.degraded(&failure);
                     if failure.class == Class::Timeout || failure.class.hangs_up() {
-                        return failure;
+                        return Some(failure);
                     }
                     // It is there and says what is wrong with it: another connection would not help.
                     sleep_until(self.next_moment(PAUSE, PAUSE)).await;
@@ -276,7 +308,7 @@ impl Keeper {
             *place = beat.nodes;
         }
         memory.next = memory.next.wrapping_add(1);
-        self.condition.set_nodes(memory.beats.iter().copied().max().unwrap_or(1));
+        self.count_nodes(memory);
         let recent = memory.last_beat.is_some_and(|last| last.elapsed() < REMEMBERED);
         if !beat.known && (recent || restarted) {
             self.common.counters.state_lost.one();
@@ -287,6 +319,11 @@ impl Keeper {
         self.common.owed.forget_recovered(self.common.clock.now());
         self.common.warn_if_passed_over();
         memory.last_beat = Some(Instant::now());
+    }
+
+    /// The most nodes of the last beats count: a node that was held up is still there.
+    fn count_nodes(&self, memory: &Memory) {
+        self.condition.set_nodes(memory.beats.iter().copied().max().unwrap_or(1).max(1));
     }
 
     fn reached(&self, connection: &MultiplexedConnection, server: Option<ServerInfo>) {

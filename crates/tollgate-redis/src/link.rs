@@ -1,9 +1,12 @@
 //! One server as the store uses it: whoever carries sets there, and whoever looks after that.
 
-use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
+use tokio::sync::Notify;
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 
 use crate::common::Common;
 use crate::condition::Condition;
@@ -12,6 +15,9 @@ use crate::heartbeat::Heartbeat;
 use crate::keeper::Keeper;
 use crate::seen::Hearing;
 use crate::whereabouts::Whereabouts;
+
+/// How long deregistering may take.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// One server as the store uses it.
 #[derive(Debug)]
@@ -26,7 +32,8 @@ pub(crate) struct Link {
     /// How much is on its way that nobody waits for.
     pub(crate) telling: AtomicUsize,
     common: Arc<Common>,
-    keeper: JoinHandle<()>,
+    leave: Arc<Notify>,
+    keeper: Mutex<Option<JoinHandle<()>>>,
 }
 
 impl Link {
@@ -40,7 +47,7 @@ impl Link {
         let courier = Arc::new(Courier::new(common));
         let strict = common.has_replicas.then(|| Arc::new(courier.strict()));
         let condition = Arc::new(Condition::new(common.nodes, whereabouts.name()));
-        let hearing = Arc::new(Hearing::default());
+        let (hearing, leave) = (Arc::new(Hearing::default()), Arc::new(Notify::new()));
         let keeper = Keeper {
             common: Arc::clone(common),
             link: number,
@@ -50,10 +57,32 @@ impl Link {
             strict: strict.clone(),
             condition: Arc::clone(&condition),
             hearing: Arc::clone(&hearing),
+            leave: Arc::clone(&leave),
         };
-        let keeper = common.handle.spawn(keeper.keep());
+        let keeper = Mutex::new(Some(common.handle.spawn(keeper.keep())));
         let (telling, common) = (AtomicUsize::new(0), Arc::clone(common));
-        Arc::new(Self { number, courier, strict, condition, hearing, telling, common, keeper })
+        Arc::new(Self {
+            number,
+            courier,
+            strict,
+            condition,
+            hearing,
+            telling,
+            common,
+            leave,
+            keeper,
+        })
+    }
+
+    /// Takes this node off the server's list of nodes, if the server answers.
+    pub(crate) async fn deregister(&self) {
+        self.leave.notify_one();
+        let keeper = self.keeper.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(mut keeper) = keeper
+            && timeout(PATIENCE, &mut keeper).await.is_err()
+        {
+            keeper.abort();
+        }
     }
 
     /// Who carries sets, of which some may be strict.
@@ -64,7 +93,8 @@ impl Link {
 
 impl Drop for Link {
     fn drop(&mut self) {
-        self.keeper.abort();
+        // Deregisters this node, if the runtime lives on, and ends.
+        self.leave.notify_one();
         // Nobody will ever know.
         self.common.owed.clear_doubts(self.number, false);
     }

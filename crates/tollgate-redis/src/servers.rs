@@ -126,6 +126,14 @@ impl Servers {
         }
     }
 
+    /// Takes this node off the lists of nodes.
+    pub(crate) async fn deregister(&self) {
+        match self {
+            Self::One(link) => link.deregister().await,
+            Self::Cluster(surveyed) => surveyed.cluster.deregister().await,
+        }
+    }
+
     /// How many nodes share the limits.
     pub(crate) fn nodes(&self) -> u32 {
         match self {

@@ -100,6 +100,15 @@ impl Redis {
         timeout(patience, self.servers.reached()).await.is_ok()
     }
 
+    /// Tells the other nodes that this one stops, so that its share is theirs at once.
+    ///
+    /// For after the last decision. A store that is dropped deregisters as well, as far as its runtime
+    /// lives on; a node that is killed counts until it has been silent for some seconds.
+    pub async fn deregister(&self) {
+        self.common.warn_if_passed_over();
+        self.servers.deregister().await;
+    }
+
     /// How the store is doing.
     pub fn health(&self) -> Health {
         self.servers.health(&self.common)

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use tollgate_testbed::{Kind, Server, free_port};
+use tollgate_testbed::{Kind, Server, Value, free_port};
 
 use super::eventually::eventually;
 use super::http::{get, metrics, post, status};
@@ -230,4 +230,37 @@ fn the_status_of_a_throttle_is_shared_too() {
     let statuses: Vec<String> =
         (0..4).map(|turn| status(&nodes[turn % 2].address, "/v1/throttle", body)).collect();
     assert_eq!(statuses, ["200", "200", "200", "429"]);
+}
+
+#[test]
+fn a_node_that_is_stopped_leaves_the_list_of_nodes() {
+    let (server, folder) = (Server::redis(), Folder::new());
+    let (stays, stops) = (node(&folder, &server.url()), node(&folder, &server.url()));
+    let ready = |nodes: &str| {
+        let look = || get(&stays.address, "/readyz");
+        eventually(look, |ready: &String| ready.contains(&format!(r#""nodes":{nodes},"#)));
+    };
+    ready("2");
+    assert_eq!(stops.stop("-TERM").0, Some(0));
+    assert_eq!(server.command(&["ZCARD", "tollgate:1:nodes"]), Value::Integer(1));
+    ready("1");
+}
+
+#[test]
+fn a_store_that_answers_and_is_passed_over_is_warned_about() {
+    let (server, folder) = (Server::redis(), Folder::new());
+    let serving = node(&folder, &server.url());
+    assert!(get(&serving.address, "/readyz").contains(r#""passed_over":0,"#));
+    server.command(&["CONFIG", "SET", "maxmemory", "1"]);
+    for _ in 0..3 {
+        assert!(allowed(&check(&serving.address, "/open")), "the rule fails open");
+    }
+    let ready = get(&serving.address, "/readyz");
+    assert!(ready.contains(r#""passed_over":3,"#) && ready.contains("reached"), "{ready}");
+    let scrape = metrics(&serving.address);
+    assert!(scrape.contains("\ntollgate_store_passed_over_total 3\n"), "{scrape}");
+    let (_, _, log) = serving.stop("-TERM");
+    let warning = log.lines().find(|line| line.contains("on_store_error decided in its place"));
+    let warning = warning.unwrap_or_else(|| panic!("{log}"));
+    assert!(warning.contains(" WARN ") && warning.contains("OOM"), "{warning}");
 }

@@ -13,6 +13,7 @@ mod cluster;
 mod coalescing;
 mod conformance;
 mod denials;
+mod deregistration;
 mod endings;
 mod failover;
 mod fake_sentinel;

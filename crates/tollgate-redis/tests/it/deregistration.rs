@@ -1,0 +1,64 @@
+//! A node that stops cleanly leaves its share to the others at once.
+
+use std::time::Duration;
+
+use tollgate_redis::Redis;
+use tollgate_testbed::{Cluster, Kind, Value, wait_until};
+
+use crate::stage::{Ground, Stage, cluster};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+/// A node counts for ten beats after the last one that knew it; a message comes within one or two.
+const SILENT: u64 = 8;
+
+fn wait_for_nodes(store: &Redis, nodes: u32) {
+    wait_until(&format!("{nodes} nodes are known"), PATIENCE, || store.health().nodes == nodes);
+}
+
+fn two_nodes<G: Ground>(stage: &Stage<G>) -> [Redis; 2] {
+    let nodes = [0, 1].map(|_| stage.start(stage.options()));
+    nodes.iter().for_each(|node| wait_for_nodes(node, 2));
+    nodes
+}
+
+/// Calls of `EVAL`, which only heartbeats and new scripts make.
+fn beats(stage: &Stage) -> u64 {
+    let stats = &stage.server.info("commandstats")["cmdstat_eval"];
+    let calls = stats.split(',').find_map(|field| field.strip_prefix("calls="));
+    calls.unwrap().parse().unwrap()
+}
+
+#[test]
+fn a_node_that_deregisters_is_not_counted_any_more() {
+    for kind in Kind::ALL {
+        let stage = Stage::on(kind);
+        let [stays, leaves] = two_nodes(&stage);
+        let before = beats(&stage);
+        stage.block_on(leaves.deregister());
+        assert_eq!(stage.server.command(&["ZCARD", "tollgate:1:nodes"]), Value::Integer(1));
+        wait_for_nodes(&stays, 1);
+        let beats = beats(&stage) - before;
+        assert!(beats < SILENT, "{beats} beats: the node was not heard, but given up");
+        assert!(stays.health().up && leaves.health().up, "decisions go on");
+    }
+}
+
+#[test]
+fn a_store_that_is_dropped_deregisters() {
+    let stage = Stage::on(Kind::Redis);
+    let [stays, leaves] = two_nodes(&stage);
+    let before = beats(&stage);
+    drop(leaves);
+    wait_for_nodes(&stays, 1);
+    assert!(beats(&stage) - before < SILENT);
+}
+
+#[test]
+fn a_node_that_comes_back_counts_again() {
+    let stage: Stage<Cluster> = Stage::with(cluster(Kind::Redis, 0));
+    let [stays, leaves] = two_nodes(&stage);
+    stage.block_on(leaves.deregister());
+    wait_for_nodes(&stays, 1);
+    let comes = stage.start(stage.options());
+    [&stays, &comes].iter().for_each(|node| wait_for_nodes(node, 2));
+}
