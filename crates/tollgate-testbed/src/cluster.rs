@@ -15,7 +15,7 @@ use views::Node;
 
 /// How long nodes may take for anything; they notice after two seconds that one is gone, and machines
 /// can be busy.
-const PATIENCE: Duration = Duration::from_secs(40);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The nodes of a cluster. All are gone when this value is dropped or the test program ends.
 ///

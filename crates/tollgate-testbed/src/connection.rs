@@ -8,7 +8,7 @@ use crate::value::{Unread, Value};
 
 /// How long an answer is waited for, unless [`Connection::patience`] says otherwise. A server that
 /// was paused by mistake is noticed, and a busy machine is not mistaken for one.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A plain connection that speaks RESP2.
 pub struct Connection {

@@ -15,7 +15,7 @@ use crate::waiting::wait_until;
 const GUARD: &str = r#"read -r _; kill -KILL "$0"; rm -rf "$@""#;
 
 /// How long a signal may take to arrive; machines can be busy.
-const SIGNALLED: Duration = Duration::from_secs(10);
+const SIGNALLED: Duration = Duration::from_secs(60);
 
 /// A process that ends with this value, or with the test program.
 pub(crate) struct Process {

@@ -18,7 +18,7 @@ const NAME: &str = "mymaster";
 
 /// How long sentinels may take for anything: an election that nobody wins is held again after some
 /// seconds, and machines can be busy.
-const PATIENCE: Duration = Duration::from_secs(40);
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Data servers, one of them the primary and the others its replicas, and three sentinels that make
 /// another the primary when it is gone for a second. All are gone when this value is dropped or the

@@ -22,7 +22,7 @@ mod clock;
 mod contents;
 
 /// How long a server may take to answer for the first time; machines can be busy.
-const STARTING: Duration = Duration::from_secs(30);
+const STARTING: Duration = Duration::from_secs(60);
 
 /// A Redis or Valkey on a port of 127.0.0.1, empty at first, keeping nothing on disk. It is gone,
 /// with all its files, when this value is dropped or the test program ends.

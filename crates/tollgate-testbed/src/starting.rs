@@ -8,7 +8,7 @@ use crate::setup::Setup;
 use crate::waiting::wait_until;
 
 /// How long a first copy may take; machines can be busy.
-const COPYING: Duration = Duration::from_secs(30);
+const COPYING: Duration = Duration::from_secs(60);
 
 /// So many servers of one setup.
 pub(crate) fn start_all(setup: &Setup, count: usize) -> Vec<Server> {

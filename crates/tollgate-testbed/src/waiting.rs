@@ -2,6 +2,11 @@
 
 use std::time::{Duration, Instant};
 
+/// How long to wait for another process or thread before the test is stuck.
+///
+/// It bounds a hang and asserts nothing about speed: machines can be busy.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// Returns once `condition` holds; panics with `what` when it does not in time.

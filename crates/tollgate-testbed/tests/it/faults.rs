@@ -1,6 +1,6 @@
 //! Each fault of the proxy does what it says.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use tollgate_testbed::{Connection, Counts, FaultProxy, Server, Value, wait_until};
 
@@ -205,6 +205,8 @@ fn a_swallowed_reply_is_cut_out_and_the_next_one_comes_in_its_place() {
     assert_eq!(connection.command(&["ECHO", "end"]).unwrap(), text("end"));
 }
 
+const REQUESTS: u32 = 200;
+
 #[test]
 #[allow(clippy::disallowed_methods, reason = "a delay is a time; only that it is not shorter")]
 fn a_delay_is_added_in_each_direction_and_not_for_each_request_anew() {
@@ -213,16 +215,17 @@ fn a_delay_is_added_in_each_direction_and_not_for_each_request_anew() {
     connection.command(&["PING"]).unwrap();
     proxy.delay(SHORT);
     let begin = Instant::now();
-    // Many are under way at a time, as on a long cable: one after the other they would take a minute.
-    for _ in 0..200 {
+    // Many are under way at a time, as on a long cable.
+    for _ in 0..REQUESTS {
         connection.send(&["PING"]).unwrap();
     }
-    for _ in 0..200 {
+    for _ in 0..REQUESTS {
         connection.receive().unwrap();
     }
     let taken = begin.elapsed();
     assert!(taken >= SHORT * 2, "{taken:?}");
-    assert!(taken < Duration::from_secs(15), "{taken:?}");
+    // One after the other they would take a minute; half of that leaves room for a busy machine.
+    assert!(taken < SHORT * REQUESTS, "{taken:?}");
 }
 
 #[test]

@@ -18,7 +18,7 @@ use std::time::Duration;
 use tollgate_testbed::{Connection, Kind, Value};
 
 /// Longer than anything takes, unless it is broken.
-const LONG: Duration = Duration::from_secs(20);
+const LONG: Duration = Duration::from_secs(60);
 
 /// Shorter than anybody wants to wait for what does not come.
 const SHORT: Duration = Duration::from_millis(150);
