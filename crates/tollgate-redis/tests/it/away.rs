@@ -2,14 +2,14 @@
 
 use std::time::Duration;
 
+use tollgate::By;
 use tollgate_audit::OnStoreError;
-use tollgate_core::{Outage, Span, Time};
+use tollgate_core::{Span, Time};
 use tollgate_testbed::Kind;
 
-use crate::trial::{Report, Rules, Trial, assert_waits, is_long, let_pass, long_or, resident};
-
-/// So long after a fault began everybody knows of it.
-const GIVEN_UP: Span = Span::from_millis(250);
+use crate::trial::{
+    CLOSED, Report, Rules, Trial, assert_waits, is_long, let_pass, long_or, resident,
+};
 
 /// How a server goes away, and comes back.
 #[derive(Debug, Clone, Copy)]
@@ -37,9 +37,11 @@ impl Fault {
     }
 }
 
-/// When a fault began, when it ended, and when decisions were shared again.
+/// When a fault began, was there, was known to all nodes, ended, and decisions were shared again.
 struct Course {
     began: Time,
+    there: Time,
+    given_up: Time,
     ended: Time,
     shared: Time,
 }
@@ -49,17 +51,21 @@ fn outage(fault: Fault, kind: Kind) {
     let mut course = None;
     let mut grown = 0;
     let report = trial.run(|| {
-        let_pass(Duration::from_secs(1));
+        let_pass(Duration::from_millis(long_or(1_000, 300)));
         let before = resident();
         let began = trial.now();
         fault.begin(&trial);
-        let_pass(long_or(Duration::from_secs(15), Duration::from_millis(1_500)));
+        let there = trial.now();
+        let given_up = trial.wait_until_given_up(began);
+        // Longer than an unreleased caller's excuse, so that one shows.
+        let_pass(Duration::from_millis(long_or(15_000, 1_500)));
         grown = resident().saturating_sub(before);
         let ended = trial.now();
         fault.end(&trial);
         trial.wait_until_shared();
-        course = Some(Course { began, ended, shared: trial.now() });
-        let_pass(Duration::from_secs(1));
+        course = Some(Course { began, there, given_up, ended, shared: trial.now() });
+        trial.wait_until_admitted(CLOSED);
+        let_pass(Duration::from_millis(long_or(1_000, 300)));
     });
     let course = course.unwrap();
     eprintln!(
@@ -76,22 +82,18 @@ fn outage(fault: Fault, kind: Kind) {
         header = header.loss(course.began.as_micros(), course.shared.as_micros());
     }
     report.audit(&header);
-    let allowed = |record: &&crate::trial::Record| {
-        record.asked > course.shared && Rules::outage(record.rule) == Outage::Deny && record.allowed
-    };
-    assert!(report.records.iter().any(|record| allowed(&record)), "it is decided again");
 }
 
-/// Once the store is given up nobody can have asked it.
+/// The store answers nothing while a fault lasts, and what nodes remember counts until they know.
 fn assert_nothing_shared(report: &Report, course: &Course) {
-    let given_up = course.began + GIVEN_UP;
-    let meanwhile = report
-        .records
-        .iter()
-        .filter(|record| record.asked > given_up && record.answered() < course.ended);
+    let answered = report.records.iter().filter(|record| record.answered() < course.ended);
     let (mut away, mut shared) = (0, 0);
-    for record in meanwhile {
-        *(if record.is_shared() { &mut shared } else { &mut away }) += 1;
+    for record in answered.filter(|record| record.asked > course.there) {
+        match record.by {
+            By::Share | By::Policy => away += 1,
+            By::Memory if record.asked <= course.given_up => {}
+            By::Store | By::Memory => shared += 1,
+        }
     }
     assert!(away > 0, "somebody asked during the outage");
     assert_eq!(shared, 0, "of {away} and these");
@@ -100,10 +102,11 @@ fn assert_nothing_shared(report: &Report, course: &Course) {
 fn assert_figures(report: &Report, course: &Course, grown: u64) {
     let (most, all) = (Duration::from_millis(15), Duration::from_millis(100));
     assert_waits(&report.all_waits(), most, all);
-    let given_up = course.began + GIVEN_UP;
     eprint!("  without the store");
-    assert_waits(&report.waits((given_up, course.ended)), Duration::from_millis(1), all);
+    assert_waits(&report.waits((course.given_up, course.ended)), Duration::from_millis(1), all);
     if is_long() {
+        let known = course.given_up.since(course.began);
+        assert!(known <= Span::from_millis(250), "the server is given up after {known:?}");
         assert!(grown <= 10 << 20, "memory grew by {grown} bytes");
         let back = course.shared.since(course.ended);
         assert!(back <= Span::from_secs(2), "decisions are shared again after {back:?}");
@@ -149,12 +152,13 @@ fn a_store_that_comes_and_goes_is_no_way_around_a_limit() {
         for _ in 0..long_or(30, 3) {
             let began = trial.now();
             trial.proxy().refuse();
-            let_pass(Duration::from_secs(1));
+            trial.wait_until_given_up(began);
+            let_pass(Duration::from_millis(long_or(1_000, 500)));
             trial.proxy().forward();
-            let_pass(Duration::from_secs(1));
+            trial.wait_until_shared();
+            let_pass(Duration::from_millis(long_or(1_000, 300)));
             courses.push((began, trial.now()));
         }
-        trial.wait_until_shared();
         let_pass(Duration::from_millis(500));
     });
     eprintln!("flapping");

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tollgate::{Hold, Limiter, Plan};
 use tollgate_core::{Check, Limit, Slices, Span};
+use tollgate_testbed::PATIENCE;
 
 use crate::stage::{Stage, options};
 use crate::trial::let_pass;
@@ -105,7 +106,7 @@ fn does_its_errand() {
     let _within = runtime.enter();
     let options = options(&url).deadline(Duration::from_secs(1)).unwrap();
     let limiter = Limiter::new(tollgate_redis::Redis::start(options).unwrap());
-    assert!(runtime.block_on(limiter.store().reached(Duration::from_secs(20))));
+    assert!(runtime.block_on(limiter.store().reached(PATIENCE)));
     if errand == "hold" {
         let limit = slots();
         let held: Vec<Hold<_>> = (0..SLOTS)

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::runtime::Builder;
 use tollgate::{Check, Limit, Limiter};
 use tollgate_redis::Redis;
-use tollgate_testbed::Kind;
+use tollgate_testbed::{Kind, PATIENCE, retry_if_stalled};
 
 use crate::stage::{Ground, cluster, options, setup};
 
@@ -20,7 +20,7 @@ fn share_calls(servers: &impl Ground, calls: u64) {
     runtime.block_on(async {
         let options = options(&servers.url()).deadline(Duration::from_secs(1)).unwrap();
         let limiter = Limiter::new(Redis::start(options).unwrap());
-        assert!(limiter.store().reached(Duration::from_secs(20)).await);
+        assert!(limiter.store().reached(PATIENCE).await);
         let limit = Arc::new(Limit::token_bucket("api", "10/min".parse().unwrap()).unwrap());
         let rounds = 3;
         let tasks: Vec<_> = (0..TOGETHER)
@@ -47,10 +47,10 @@ fn share_calls(servers: &impl Ground, calls: u64) {
 
 #[test]
 fn tasks_that_ask_at_the_same_time_share_a_call_and_so_do_those_that_were_answered_together() {
-    share_calls(&setup(Kind::Redis).start(), 1);
+    retry_if_stalled(|| share_calls(&setup(Kind::Redis).start(), 1));
 }
 
 #[test]
 fn tasks_in_many_slots_of_a_cluster_share_a_call_to_each_server() {
-    share_calls(&cluster(Kind::Redis, 0), 3);
+    retry_if_stalled(|| share_calls(&cluster(Kind::Redis, 0), 3));
 }

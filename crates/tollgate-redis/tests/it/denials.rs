@@ -5,7 +5,7 @@ use std::time::Duration;
 use tollgate::{By, Clock, Limiter, ManualClock, PlainMemory, Plan};
 use tollgate_core::{Ask, Check, Cost, Limit, Slices, Span, Time};
 use tollgate_redis::Redis;
-use tollgate_testbed::{Kind, wait_until};
+use tollgate_testbed::{Kind, PATIENCE, retry_if_stalled, wait_until};
 
 use crate::asking::ask;
 use crate::chance::Chance;
@@ -64,12 +64,12 @@ fn quiet(kind: Kind) {
 
 #[test]
 fn who_is_refused_costs_no_call_until_it_can_be_admitted() {
-    quiet(Kind::Redis);
+    retry_if_stalled(|| quiet(Kind::Redis));
 }
 
 #[test]
 fn who_is_refused_costs_valkey_no_call_until_it_can_be_admitted() {
-    quiet(Kind::Valkey);
+    retry_if_stalled(|| quiet(Kind::Valkey));
 }
 
 #[test]
@@ -94,38 +94,42 @@ fn who_waits_as_long_as_it_was_told_is_admitted() {
 
 #[test]
 fn what_one_node_gives_back_another_no_longer_refuses() {
-    let stage = Stage::on(Kind::Redis);
-    let options = stage.apart();
-    let [one, other] = [0, 1].map(|_| stage.start(options.clone()));
-    let limit = slow();
-    let allowed = |key: &str| stage.block_on(ask(&one, Check::new(&limit, key))).1.is_allowed();
-    // A refund.
-    let (_, taken) = stage.block_on(ask(&other, Check::new(&limit, "refunded")));
-    exhaust(&stage, &one, &limit, "refunded");
-    let give_back = Ask::Settle { receipt: *taken.receipt().unwrap(), actual: Cost::ZERO };
-    stage.block_on(ask(&other, Check::new(&limit, "refunded").ask(give_back)));
-    wait_until("the other node has heard", Duration::from_secs(5), || allowed("refunded"));
-    // A refund without a receipt.
-    exhaust(&stage, &one, &limit, "unused");
-    stage.block_on(ask(&other, Check::new(&limit, "unused").ask(Ask::Refund(Cost::ONE))));
-    wait_until("the other node has heard", Duration::from_secs(5), || allowed("unused"));
-    // One's own.
-    exhaust(&stage, &one, &limit, "own");
-    stage.block_on(ask(&one, Check::new(&limit, "own").ask(Ask::Refund(Cost::ONE))));
-    assert!(allowed("own"), "whoever gives it back knows at once");
-    // A reset.
-    exhaust(&stage, &one, &limit, "reset");
-    stage.block_on(ask(&other, Check::new(&limit, "reset").ask(Ask::Reset)));
-    wait_until("the other node has heard", Duration::from_secs(5), || allowed("reset"));
+    retry_if_stalled(|| {
+        let stage = Stage::on(Kind::Redis);
+        let options = stage.apart();
+        let [one, other] = [0, 1].map(|_| stage.start(options.clone()));
+        let limit = slow();
+        let allowed = |key: &str| stage.block_on(ask(&one, Check::new(&limit, key))).1.is_allowed();
+        // A refund.
+        let (_, taken) = stage.block_on(ask(&other, Check::new(&limit, "refunded")));
+        exhaust(&stage, &one, &limit, "refunded");
+        let give_back = Ask::Settle { receipt: *taken.receipt().unwrap(), actual: Cost::ZERO };
+        stage.block_on(ask(&other, Check::new(&limit, "refunded").ask(give_back)));
+        wait_until("the other node has heard", PATIENCE, || allowed("refunded"));
+        // A refund without a receipt.
+        exhaust(&stage, &one, &limit, "unused");
+        stage.block_on(ask(&other, Check::new(&limit, "unused").ask(Ask::Refund(Cost::ONE))));
+        wait_until("the other node has heard", PATIENCE, || allowed("unused"));
+        // One's own.
+        exhaust(&stage, &one, &limit, "own");
+        stage.block_on(ask(&one, Check::new(&limit, "own").ask(Ask::Refund(Cost::ONE))));
+        assert!(allowed("own"), "whoever gives it back knows at once");
+        // A reset.
+        exhaust(&stage, &one, &limit, "reset");
+        stage.block_on(ask(&other, Check::new(&limit, "reset").ask(Ask::Reset)));
+        wait_until("the other node has heard", PATIENCE, || allowed("reset"));
+    });
 }
 
 #[test]
 fn refusing_without_a_call_changes_no_answer() {
-    let stage = Stage::on(Kind::Redis);
-    for seed in 0..4 {
-        walk::<1>(&stage, seed);
-        walk::<2>(&stage, seed);
-    }
+    retry_if_stalled(|| {
+        let stage = Stage::on(Kind::Redis);
+        for seed in 0..4 {
+            walk::<1>(&stage, seed);
+            walk::<2>(&stage, seed);
+        }
+    });
 }
 
 /// The same questions, to a plain memory and to nodes of which the first one gives back. A node
@@ -206,7 +210,7 @@ fn walk<const NODES: usize>(stage: &Stage, seed: u64) {
 
 /// Waits until a node has heard that something was given back: it asks the server again.
 fn heard(stage: &Stage, node: &Limiter<Redis>, limit: &Limit, key: &str) {
-    wait_until("the other node has heard", Duration::from_secs(5), || {
+    wait_until("the other node has heard", PATIENCE, || {
         let calls = node.store().counts().calls;
         stage.block_on(node.peek(limit, key).into_future()).unwrap();
         node.store().counts().calls > calls

@@ -10,12 +10,10 @@ use tokio::runtime::Builder;
 use tollgate::{By, Limiter, Store, fresh_id};
 use tollgate_core::{Ask, Check, Decision, Limit, Scope, Set, Span};
 use tollgate_redis::Redis;
-use tollgate_testbed::{FaultProxy, Kind, wait_until};
+use tollgate_testbed::{FaultProxy, Kind, PATIENCE, wait_until};
 
 use crate::asking::ask;
 use crate::stage::{Stage, USER, options};
-
-const PATIENCE: Duration = Duration::from_secs(20);
 
 fn bucket(name: &'static str, quota: &str) -> Limit {
     Limit::token_bucket(name, quota.parse().unwrap()).unwrap()

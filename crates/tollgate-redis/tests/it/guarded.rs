@@ -5,7 +5,7 @@ use std::time::Duration;
 use tollgate::By;
 use tollgate_core::{Check, Limit};
 use tollgate_redis::{Options, Redis};
-use tollgate_testbed::{Kind, Sentinels, wait_until};
+use tollgate_testbed::{Kind, PATIENCE, Sentinels, retry_if_stalled, wait_until};
 
 use crate::asking::ask;
 use crate::failover::is_on;
@@ -35,48 +35,58 @@ fn secure(stage: &Stage<Sentinels>) -> Options {
 
 #[test]
 fn decisions_are_shared_over_tls_and_after_a_failover_too() {
-    let group = guarded_sentinels(Kind::Redis).tls().sentinel_password(SENTINEL_PASSWORD).start();
-    let stage = Stage::with(group);
-    assert!(stage.server.url().starts_with("rediss+sentinel://"));
-    let known = || secure(&stage).sentinel_access(None, SENTINEL_PASSWORD.to_owned());
-    let nodes = [known(), known()].map(|options| stage.start(options));
-    assert_shared(&stage, &nodes, "before");
-    let from = stage.server.fail_over();
-    let to = stage.server.wait_until_switched(from);
-    wait_until("both are on the new primary", Duration::from_secs(20), || {
-        nodes.iter().all(|node| is_on(node, &stage.server, to))
+    retry_if_stalled(|| {
+        let group =
+            guarded_sentinels(Kind::Redis).tls().sentinel_password(SENTINEL_PASSWORD).start();
+        let stage = Stage::with(group);
+        assert!(stage.server.url().starts_with("rediss+sentinel://"));
+        let known = || secure(&stage).sentinel_access(None, SENTINEL_PASSWORD.to_owned());
+        let nodes = [known(), known()].map(|options| stage.start(options));
+        assert_shared(&stage, &nodes, "before");
+        let from = stage.server.fail_over();
+        let to = stage.server.wait_until_switched(from);
+        wait_until("both are on the new primary", PATIENCE, || {
+            nodes.iter().all(|node| is_on(node, &stage.server, to))
+        });
+        assert_shared(&stage, &nodes, "after");
     });
-    assert_shared(&stage, &nodes, "after");
 }
 
 #[test]
 fn who_is_not_let_in_by_sentinels_says_so() {
-    let rule = format!("{SENTINEL_USER} on >{SENTINEL_PASSWORD} {AT_SENTINELS}");
-    let group =
-        guarded_sentinels(Kind::Redis).sentinel_password("anotherOne").sentinel_user(&rule).start();
-    let stage = Stage::with(group);
-    let access = |name: Option<&str>, password: &str| {
-        let options = options(&stage.server.url()).deadline(Duration::from_secs(1)).unwrap();
-        options.sentinel_access(name, password.to_owned())
-    };
-    let known = [0, 1].map(|_| stage.start(access(Some(SENTINEL_USER), SENTINEL_PASSWORD)));
-    assert_shared(&stage, &known, "caller");
-    let unknown = options(&stage.server.url());
-    for (who, options, said) in [
-        ("nobody", unknown, "noauth"),
-        ("a wrong password", access(None, "wrong"), "wrongpass"),
-        ("a wrong user", access(Some("stranger"), SENTINEL_PASSWORD), "wrongpass"),
-        ("somebody else's password", access(Some(SENTINEL_USER), "anotherOne"), "wrongpass"),
-    ] {
-        let store = stage.begin(options);
-        let mut why = String::new();
-        wait_until("it says why", Duration::from_secs(5), || {
-            why = store.health().why.unwrap_or_default().to_lowercase();
-            why.contains(said)
-        });
-        eprintln!("{who}: {why}");
-        assert!(!store.health().up, "{who} was let in");
-        assert!(why.contains("sentinel"), "{who}: {why}");
-        assert!(!why.contains(SENTINEL_PASSWORD) && !why.contains("anotherOne"), "{who}: {why}");
-    }
+    retry_if_stalled(|| {
+        let rule = format!("{SENTINEL_USER} on >{SENTINEL_PASSWORD} {AT_SENTINELS}");
+        let group = guarded_sentinels(Kind::Redis)
+            .sentinel_password("anotherOne")
+            .sentinel_user(&rule)
+            .start();
+        let stage = Stage::with(group);
+        let access = |name: Option<&str>, password: &str| {
+            let options = options(&stage.server.url()).deadline(Duration::from_secs(1)).unwrap();
+            options.sentinel_access(name, password.to_owned())
+        };
+        let known = [0, 1].map(|_| stage.start(access(Some(SENTINEL_USER), SENTINEL_PASSWORD)));
+        assert_shared(&stage, &known, "caller");
+        let unknown = options(&stage.server.url());
+        for (who, options, said) in [
+            ("nobody", unknown, "noauth"),
+            ("a wrong password", access(None, "wrong"), "wrongpass"),
+            ("a wrong user", access(Some("stranger"), SENTINEL_PASSWORD), "wrongpass"),
+            ("somebody else's password", access(Some(SENTINEL_USER), "anotherOne"), "wrongpass"),
+        ] {
+            let store = stage.begin(options);
+            let mut why = String::new();
+            wait_until("it says why", PATIENCE, || {
+                why = store.health().why.unwrap_or_default().to_lowercase();
+                why.contains(said)
+            });
+            eprintln!("{who}: {why}");
+            assert!(!store.health().up, "{who} was let in");
+            assert!(why.contains("sentinel"), "{who}: {why}");
+            assert!(
+                !why.contains(SENTINEL_PASSWORD) && !why.contains("anotherOne"),
+                "{who}: {why}"
+            );
+        }
+    });
 }

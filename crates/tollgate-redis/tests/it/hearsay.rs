@@ -6,7 +6,9 @@ use std::time::Duration;
 use tollgate::{By, Clock, SystemClock};
 use tollgate_core::{Check, Limit, Outage, Time};
 use tollgate_redis::{Event, Redis};
-use tollgate_testbed::{FaultProxy, Kind, Sentinels, Server, Setup, free_port, wait_until};
+use tollgate_testbed::{
+    FaultProxy, Kind, PATIENCE, Sentinels, Server, Setup, free_port, retry_if_stalled, wait_until,
+};
 
 use crate::asking::ask;
 use crate::failover::is_on;
@@ -106,7 +108,12 @@ fn nothing_that_a_sentinel_says_makes_a_store_hurry() {
         .iter()
         .map(|(_, fakes)| store(&stage, fakes.iter().map(FakeSentinel::port)))
         .collect();
-    let_pass(Duration::from_secs(long_or(10, 2)));
+    let_pass(Duration::from_secs(long_or(10, 1)));
+    wait_until("every store has tried and every sentinel was asked", PATIENCE, || {
+        let asked = |fake: &FakeSentinel| fake.questions() > 0;
+        let tried = |store: &Redis| store.counts().connections > 0 && store.health().why.is_some();
+        stores.iter().all(tried) && liars.iter().all(|(_, fakes)| fakes.iter().all(asked))
+    });
     let limit = Limit::token_bucket("api", "1/min burst 3".parse().unwrap()).unwrap();
     for ((lie, fakes), store) in liars.iter().zip(&stores) {
         let attempts = store.counts().connections;
@@ -132,7 +139,7 @@ fn nothing_that_a_sentinel_says_makes_a_store_hurry() {
         fake.names("127.0.0.1", &stage.server.port().to_string());
     }
     for ((lie, _), store) in liars.iter().zip(&stores) {
-        wait_until("the truth is believed", Duration::from_secs(10), || store.health().up);
+        wait_until("the truth is believed", PATIENCE, || store.health().up);
         assert_eq!(store.health().parts[0].address, stage.server.address().to_string(), "{lie}");
     }
 }
@@ -145,7 +152,7 @@ fn a_sentinel_that_keeps_changing_its_mind_makes_no_store_hurry() {
     let own = stage.server.port();
     fake.names("127.0.0.1", &own.to_string());
     let store = store(&stage, [fake.port()]);
-    assert!(stage.block_on(store.reached(Duration::from_secs(20))));
+    assert!(stage.block_on(store.reached(PATIENCE)));
     let (began, before) = (SystemClock::new().now(), store.counts().connections);
     let closed = free_port();
     for _ in 0..100 {
@@ -159,35 +166,37 @@ fn a_sentinel_that_keeps_changing_its_mind_makes_no_store_hurry() {
     let most = 5 * most_attempts(began, 1);
     eprintln!("told of 200 moves: {attempts} attempts, at most {most}");
     assert!(attempts <= most, "{attempts} attempts, at most {most}");
-    wait_until("the last word counts", Duration::from_secs(5), || store.health().up);
+    wait_until("the last word counts", PATIENCE, || store.health().up);
 }
 
 #[test]
 fn who_is_already_where_most_say_stays_there() {
-    let _alone = machine_alone();
-    let stage = Stage::with(open().start());
-    let proxy = FaultProxy::to(stage.server.address());
-    let [liar, honest, late] = [(); SENTINELS].map(|()| FakeSentinel::start());
-    let (here, nowhere) = (proxy.port().to_string(), free_port());
-    proxy.refuse();
-    honest.names("127.0.0.1", &here);
-    let store = store(&stage, [&liar, &honest, &late].map(FakeSentinel::port));
-    let tried = |times| {
-        wait_until("it tries", Duration::from_secs(5), || store.counts().connections >= times);
-    };
-    tried(2);
-    // One against one, and this is newer: it is tried first, and then the other.
-    liar.names("127.0.0.1", &nowhere.to_string());
-    liar.announces(nowhere);
-    tried(store.counts().connections + 1);
-    proxy.forward();
-    wait_until("it is there", Duration::from_secs(5), || store.health().up);
-    let before = store.counts();
-    let asked = late.questions();
-    late.names("127.0.0.1", &here);
-    wait_until("it hears of it", Duration::from_secs(5), || late.questions() > asked + 1);
-    assert!(store.health().up);
-    assert_eq!(store.counts().connections, before.connections, "it did not connect again");
+    retry_if_stalled(|| {
+        let _alone = machine_alone();
+        let stage = Stage::with(open().start());
+        let proxy = FaultProxy::to(stage.server.address());
+        let [liar, honest, late] = [(); SENTINELS].map(|()| FakeSentinel::start());
+        let (here, nowhere) = (proxy.port().to_string(), free_port());
+        proxy.refuse();
+        honest.names("127.0.0.1", &here);
+        let store = store(&stage, [&liar, &honest, &late].map(FakeSentinel::port));
+        let tried = |times| {
+            wait_until("it tries", PATIENCE, || store.counts().connections >= times);
+        };
+        tried(2);
+        // One against one, and this is newer: it is tried first, and then the other.
+        liar.names("127.0.0.1", &nowhere.to_string());
+        liar.announces(nowhere);
+        tried(store.counts().connections + 1);
+        proxy.forward();
+        wait_until("it is there", PATIENCE, || store.health().up);
+        let before = store.counts();
+        let asked = late.questions();
+        late.names("127.0.0.1", &here);
+        wait_until("it hears of it", PATIENCE, || late.questions() > asked + 1);
+        assert!(store.health().up);
+        assert_eq!(store.counts().connections, before.connections, "it did not connect again");
+    });
 }
 
 /// Two sentinels that say what is, and one that says what it likes.
@@ -218,48 +227,48 @@ impl Minority {
 
     fn wait_until_on_primary(&self) {
         let group = &self.stage.server;
-        wait_until("it is where most say", Duration::from_secs(10), || {
-            is_on(&self.store, group, group.primary())
-        });
+        wait_until("it is where most say", PATIENCE, || is_on(&self.store, group, group.primary()));
     }
 }
 
 #[test]
 fn what_most_sentinels_say_counts() {
-    let _alone = machine_alone();
-    let closed = free_port().to_string();
-    let minority = Minority::says(&words(&["127.0.0.1", &closed]));
-    minority.wait_until_on_primary();
-    minority.told.lock().unwrap().clear();
-    let before = minority.store.counts().connections;
-    for (_, reply) in nobody() {
-        minority.liar.says(&reply);
-        minority.liar.announces(free_port());
-        let_pass(Duration::from_millis(50));
-    }
-    assert_eq!(minority.store.counts().connections, before, "it stayed where it was");
-    assert_eq!(*minority.told.lock().unwrap(), [], "nothing has become of it");
-    minority.wait_until_on_primary();
+    retry_if_stalled(|| {
+        let _alone = machine_alone();
+        let closed = free_port().to_string();
+        let minority = Minority::says(&words(&["127.0.0.1", &closed]));
+        minority.wait_until_on_primary();
+        minority.told.lock().unwrap().clear();
+        let before = minority.store.counts().connections;
+        for (_, reply) in nobody() {
+            minority.liar.says(&reply);
+            minority.liar.announces(free_port());
+            let_pass(Duration::from_millis(50));
+        }
+        assert_eq!(minority.store.counts().connections, before, "it stayed where it was");
+        assert_eq!(*minority.told.lock().unwrap(), [], "nothing has become of it");
+        minority.wait_until_on_primary();
+    });
 }
 
 #[test]
 fn a_store_that_had_to_believe_a_minority_comes_back() {
-    let _alone = machine_alone();
-    // A primary of somebody else, who would let us in.
-    let stranger = open().start();
-    let minority = Minority::says(&words(&["127.0.0.1", &stranger.port().to_string()]));
-    minority.wait_until_on_primary();
-    // So long that it may try at once to connect again.
-    let_pass(Duration::from_secs(1));
-    // For less time than sentinels need to notice.
-    minority.told.lock().unwrap().clear();
-    let proxy = minority.stage.server.proxy(0);
-    proxy.refuse();
-    wait_until("its end is noticed", Duration::from_secs(5), || {
-        !minority.told.lock().unwrap().is_empty()
+    retry_if_stalled(|| {
+        let _alone = machine_alone();
+        // A primary of somebody else, who would let us in.
+        let stranger = open().start();
+        let minority = Minority::says(&words(&["127.0.0.1", &stranger.port().to_string()]));
+        minority.wait_until_on_primary();
+        // So long that it may try at once to connect again.
+        let_pass(Duration::from_secs(1));
+        // For less time than sentinels need to notice.
+        minority.told.lock().unwrap().clear();
+        let proxy = minority.stage.server.proxy(0);
+        proxy.refuse();
+        wait_until("its end is noticed", PATIENCE, || !minority.told.lock().unwrap().is_empty());
+        let_pass(Duration::from_millis(400));
+        proxy.forward();
+        minority.wait_until_on_primary();
+        assert_eq!(minority.stage.server.primary(), 0, "the sentinels have not noticed");
     });
-    let_pass(Duration::from_millis(400));
-    proxy.forward();
-    minority.wait_until_on_primary();
-    assert_eq!(minority.stage.server.primary(), 0, "the sentinels have not noticed");
 }

@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use tollgate_core::{Outage, Per, Quota, Span, Time};
-use tollgate_testbed::{ConnectionId, FaultProxy, Kind, Sentinels, SentinelsSetup, wait_until};
+use tollgate_testbed::{
+    ConnectionId, FaultProxy, Kind, PATIENCE, Sentinels, SentinelsSetup, wait_until,
+};
 
 use crate::failover::{is_on, wait_until_all_on_primary};
 use crate::stage::guarded_sentinels;
@@ -64,7 +66,7 @@ impl Split {
     }
 
     fn wait_until_on(&self, node: usize, server: usize) {
-        wait_until("a node is on the new primary", Duration::from_secs(20), || {
+        wait_until("a node is on the new primary", PATIENCE, || {
             is_on(&self.trial.nodes[node], self.group(), server)
         });
     }
@@ -88,7 +90,7 @@ fn two_primaries_hand_out_a_burst_and_three_seconds_more_between_them() {
         split.isolate(false);
         let to = split.group().wait_until_switched(0);
         split.wait_until_on(OTHER, to);
-        wait_until("the old primary writes nothing more", Duration::from_secs(10), || {
+        wait_until("the old primary writes nothing more", PATIENCE, || {
             !trial.nodes[ALONE].health().up
         });
         let lasted: Duration = trial.now().since(isolated).into();

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tollgate_core::{Ask, Check, Cost, Limit, Outage, Receipt, Slices, Span};
 use tollgate_redis::{Options, Redis};
-use tollgate_testbed::{FaultProxy, Kind, wait_until};
+use tollgate_testbed::{FaultProxy, Kind, PATIENCE, wait_until};
 
 use crate::asking::try_ask;
 use crate::chance::Chance;
@@ -159,8 +159,7 @@ fn every_key_dies_even_if_connections_are_killed() {
     // From here on only the server has something to do.
     drop(alone);
     for as_used in Use::ALL {
-        let within = Duration::from(as_used.longest()) + Duration::from_secs(2);
-        wait_until("nothing is left", within, || as_used.left(&stage).is_empty());
+        wait_until("nothing is left", PATIENCE, || as_used.left(&stage).is_empty());
     }
 }
 

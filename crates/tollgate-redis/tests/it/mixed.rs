@@ -2,7 +2,7 @@
 
 use tollgate::{Clock, Limiter, ManualClock, PlainMemory, Plan};
 use tollgate_core::{Ask, Check, Cost, Limit, Scope, Slices, Span, Time};
-use tollgate_testbed::Kind;
+use tollgate_testbed::{Kind, retry_if_stalled};
 
 use crate::chance::Chance;
 use crate::stage::Stage;
@@ -70,48 +70,54 @@ fn walk(stage: &Stage, seed: u64, deny_cache: bool) {
 
 #[test]
 fn a_set_of_both_is_charged_to_both_or_to_neither() {
-    let stage = Stage::on(Kind::Redis);
-    for seed in 0..2 {
-        walk(&stage, seed, false);
-        walk(&stage, seed, true);
-    }
+    retry_if_stalled(|| {
+        let stage = Stage::on(Kind::Redis);
+        for seed in 0..2 {
+            walk(&stage, seed, false);
+            walk(&stage, seed, true);
+        }
+    });
 }
 
 #[test]
 fn whom_the_node_refuses_the_server_is_not_asked_about() {
-    let stage = Stage::on(Kind::Redis);
-    let node = Limiter::new(stage.start(stage.apart().driven_by(start())));
-    let own = Limit::token_bucket("own", "1/min burst 2".parse().unwrap()).unwrap();
-    let shared = Limit::token_bucket("shared", "1/min burst 3".parse().unwrap()).unwrap();
-    let mut plan = Plan::new();
-    plan.require(Check::new(&shared, "caller"));
-    plan.require(Check::new(&own, "caller").scoped(Scope::Node));
-    let ask = || stage.block_on(node.check_plan(&plan).into_future()).unwrap();
-    let left = |limit: &Limit, scope| {
-        let peek = Check::new(limit, "caller").cost(Cost::ZERO).scoped(scope);
-        stage.block_on(node.check(peek).into_future()).unwrap().remaining()
-    };
-    assert!(ask().is_allowed() && ask().is_allowed());
-    let calls = node.store().counts().calls;
-    assert!(!ask().is_allowed());
-    assert_eq!(node.store().counts().calls, calls, "the node's own limit refused");
-    assert_eq!(left(&shared, Scope::Cluster), 1, "nothing was charged");
+    retry_if_stalled(|| {
+        let stage = Stage::on(Kind::Redis);
+        let node = Limiter::new(stage.start(stage.apart().driven_by(start())));
+        let own = Limit::token_bucket("own", "1/min burst 2".parse().unwrap()).unwrap();
+        let shared = Limit::token_bucket("shared", "1/min burst 3".parse().unwrap()).unwrap();
+        let mut plan = Plan::new();
+        plan.require(Check::new(&shared, "caller"));
+        plan.require(Check::new(&own, "caller").scoped(Scope::Node));
+        let ask = || stage.block_on(node.check_plan(&plan).into_future()).unwrap();
+        let left = |limit: &Limit, scope| {
+            let peek = Check::new(limit, "caller").cost(Cost::ZERO).scoped(scope);
+            stage.block_on(node.check(peek).into_future()).unwrap().remaining()
+        };
+        assert!(ask().is_allowed() && ask().is_allowed());
+        let calls = node.store().counts().calls;
+        assert!(!ask().is_allowed());
+        assert_eq!(node.store().counts().calls, calls, "the node's own limit refused");
+        assert_eq!(left(&shared, Scope::Cluster), 1, "nothing was charged");
+    });
 }
 
 #[test]
 fn whom_the_server_refuses_the_node_has_not_charged() {
-    let stage = Stage::on(Kind::Redis);
-    let node = Limiter::new(stage.start(stage.apart().deny_cache(false).driven_by(start())));
-    let own = Limit::token_bucket("own", "1/min burst 5".parse().unwrap()).unwrap();
-    let shared = Limit::token_bucket("shared", "1/min burst 2".parse().unwrap()).unwrap();
-    let mut plan = Plan::new();
-    plan.require(Check::new(&own, "caller").scoped(Scope::Node));
-    plan.require(Check::new(&shared, "caller"));
-    for admitted in [true, true, false, false, false, false] {
-        let verdict = stage.block_on(node.check_plan(&plan).into_future()).unwrap();
-        assert_eq!(verdict.is_allowed(), admitted);
-    }
-    let peek = Check::new(&own, "caller").cost(Cost::ZERO).scoped(Scope::Node);
-    let left = stage.block_on(node.check(peek).into_future()).unwrap();
-    assert_eq!(left.remaining(), 3, "two were admitted, four were given back");
+    retry_if_stalled(|| {
+        let stage = Stage::on(Kind::Redis);
+        let node = Limiter::new(stage.start(stage.apart().deny_cache(false).driven_by(start())));
+        let own = Limit::token_bucket("own", "1/min burst 5".parse().unwrap()).unwrap();
+        let shared = Limit::token_bucket("shared", "1/min burst 2".parse().unwrap()).unwrap();
+        let mut plan = Plan::new();
+        plan.require(Check::new(&own, "caller").scoped(Scope::Node));
+        plan.require(Check::new(&shared, "caller"));
+        for admitted in [true, true, false, false, false, false] {
+            let verdict = stage.block_on(node.check_plan(&plan).into_future()).unwrap();
+            assert_eq!(verdict.is_allowed(), admitted);
+        }
+        let peek = Check::new(&own, "caller").cost(Cost::ZERO).scoped(Scope::Node);
+        let left = stage.block_on(node.check(peek).into_future()).unwrap();
+        assert_eq!(left.remaining(), 3, "two were admitted, four were given back");
+    });
 }

@@ -5,27 +5,27 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use tollgate::{Clock, SystemClock};
-use tollgate_core::{Check, Limit};
+use tollgate_core::{Check, Limit, Span};
 use tollgate_redis::Redis;
-use tollgate_testbed::{FaultProxy, Kind, wait_until};
+use tollgate_testbed::{FaultProxy, Kind, PATIENCE, wait_until};
 
 use crate::asking::ask;
 use crate::stage::{Stage, options};
-use crate::trial::{deadline, let_pass, long_or, machine_alone};
+use crate::trial::{deadline, is_long, let_pass, long_or, machine_alone};
 
 const RATE: u64 = 200;
 const BURST: u64 = 100;
 
 /// So many nodes, each behind a proxy of its own, all after one key while `happens` happens; what
 /// was admitted beyond the rate, in units.
-fn beyond_rate(nodes: usize, happens: impl FnOnce(&[FaultProxy])) -> i64 {
+fn beyond_rate(nodes: usize, happens: impl FnOnce(&[FaultProxy], &[Arc<Redis>])) -> i64 {
     let _alone = machine_alone();
     let stage = Stage::on(Kind::Redis);
     let address = stage.server.address();
     let proxies: Vec<FaultProxy> = (0..nodes).map(|_| FaultProxy::to(address)).collect();
     let start = |proxy: &FaultProxy| Arc::new(stage.start(deadline(options(&proxy.url()))));
     let stores: Vec<Arc<Redis>> = proxies.iter().map(start).collect();
-    wait_until("every node knows of the others", Duration::from_secs(10), || {
+    wait_until("every node knows of the others", PATIENCE, || {
         stores.iter().all(|store| store.health().nodes as usize == nodes)
     });
     let quota = format!("{RATE}/s burst {BURST}").parse().unwrap();
@@ -46,7 +46,7 @@ fn beyond_rate(nodes: usize, happens: impl FnOnce(&[FaultProxy])) -> i64 {
             })
         })
         .collect();
-    happens(&proxies);
+    happens(&proxies, &stores);
     stop.store(true, Ordering::Relaxed);
     for client in clients {
         stage.block_on(client).unwrap();
@@ -56,12 +56,18 @@ fn beyond_rate(nodes: usize, happens: impl FnOnce(&[FaultProxy])) -> i64 {
     admitted - i64::try_from(RATE * lasted / 1_000_000).unwrap()
 }
 
-fn flap(proxies: &[FaultProxy], times: usize) {
+fn wait_until_up(store: &Redis, up: bool) {
+    wait_until("the node has noticed", PATIENCE, || store.health().up == up);
+}
+
+fn flap(proxy: &FaultProxy, store: &Redis, times: usize) {
     for _ in 0..times {
-        proxies.iter().for_each(FaultProxy::refuse);
-        let_pass(Duration::from_secs(1));
-        proxies.iter().for_each(FaultProxy::forward);
-        let_pass(Duration::from_secs(1));
+        proxy.refuse();
+        wait_until_up(store, false);
+        let_pass(Duration::from_millis(long_or(1_000, 500)));
+        proxy.forward();
+        wait_until_up(store, true);
+        let_pass(Duration::from_millis(long_or(1_000, 300)));
     }
 }
 
@@ -70,7 +76,9 @@ const THREE_BURSTS: i64 = 3 * BURST.cast_signed();
 
 #[test]
 fn a_node_alone_gains_nothing_by_a_store_that_comes_and_goes() {
-    let beyond = beyond_rate(1, |proxies| flap(proxies, long_or(30, 3)));
+    let beyond = beyond_rate(1, |proxies, stores| {
+        flap(&proxies[0], &stores[0], long_or(30, 3));
+    });
     eprintln!("one node: {beyond} beyond the rate");
     assert!(beyond <= THREE_BURSTS, "{beyond} beyond the rate");
 }
@@ -79,15 +87,21 @@ fn a_node_alone_gains_nothing_by_a_store_that_comes_and_goes() {
 /// that node's share comes on top, for as long as it lasts.
 #[test]
 fn a_node_that_is_cut_off_alone_adds_its_share_and_no_more() {
-    let seconds = long_or(20, 3);
-    let beyond = beyond_rate(2, |proxies| {
+    let (clock, seconds) = (SystemClock::new(), long_or(20, 2));
+    let mut cut_off = Span::ZERO;
+    let beyond = beyond_rate(2, |proxies, stores| {
+        let began = clock.now();
         proxies[0].refuse();
         let_pass(Duration::from_secs(seconds));
         proxies[0].forward();
-        let_pass(Duration::from_secs(1));
+        wait_until_up(&stores[0], true);
+        cut_off = clock.now().since(began);
+        let_pass(Duration::from_millis(long_or(1_000, 300)));
     });
-    eprintln!("one of two nodes cut off for {seconds} s: {beyond} beyond the rate");
-    // It may take a second and a quarter to come back.
-    let share = i64::try_from(RATE / 2 * (4 * seconds + 5) / 4).unwrap();
+    let lasted = Duration::from(cut_off);
+    eprintln!("one of two nodes cut off for {lasted:?}: {beyond} beyond the rate");
+    let back_after = lasted.saturating_sub(Duration::from_secs(seconds));
+    assert!(!is_long() || back_after <= Duration::from_millis(1_250), "{back_after:?}");
+    let share = i64::try_from(RATE / 2 * cut_off.as_micros() / 1_000_000).unwrap();
     assert!(beyond <= THREE_BURSTS + share, "{beyond} beyond the rate");
 }

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use tollgate::By;
 use tollgate_core::{Check, Limit, Slices, Span};
 use tollgate_redis::Redis;
-use tollgate_testbed::{Kind, wait_until};
+use tollgate_testbed::{Kind, PATIENCE, wait_until};
 
 use crate::asking::ask;
 use crate::stage::Stage;
@@ -72,7 +71,7 @@ fn race(kind: Kind) {
             // On a machine that is shared, one that stood still for a second is no race: then
             // there is another.
             let mut tries = (0..long_or(1, 5)).map(|turn| {
-                wait_until("both nodes hear the server", Duration::from_secs(20), || {
+                wait_until("both nodes hear the server", PATIENCE, || {
                     nodes.iter().all(|node| node.health().up)
                 });
                 let before = timeouts(&nodes);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use tollgate::{Applied, By, Store, fresh_id};
 use tollgate_core::{Ask, Check, Cost, Decision, Gate, Limit, Outage, Ruling, Scope, Set};
 use tollgate_redis::{Options, Redis};
-use tollgate_testbed::{FaultProxy, Kind};
+use tollgate_testbed::{FaultProxy, Kind, PATIENCE, retry_if_stalled};
 
 use crate::asking::ask;
 use crate::stage::{Stage, options};
@@ -30,7 +30,7 @@ impl Behind {
     fn new() -> Self {
         let stage = Stage::on(Kind::Redis);
         let proxy = FaultProxy::to(stage.server.address());
-        let patient = |options: Options| options.deadline(Duration::from_millis(200)).unwrap();
+        let patient = |options: Options| options.deadline(Duration::from_secs(1)).unwrap();
         let node = stage.start(patient(options(&proxy.url())));
         Self { node, proxy, stage }
     }
@@ -51,54 +51,58 @@ impl Behind {
 
     fn comes_back(&self) {
         self.proxy.forward();
-        let reached = self.stage.block_on(self.node.reached(Duration::from_secs(20)));
+        let reached = self.stage.block_on(self.node.reached(PATIENCE));
         assert!(reached, "the server is there again");
     }
 }
 
 #[test]
 fn what_comes_back_while_the_store_is_away_is_the_share_s_and_never_rides() {
-    let behind = Behind::new();
-    let limit = slow("share");
-    let check = Check::new(&limit, "caller");
-    behind.ask(check.cost(units(4)));
-    behind.proxy.refuse();
-    // The first to find out may have been heard: its units are in doubt. Nothing is taken.
-    let away = || behind.ask(check.ask(Ask::Charge(Cost::ZERO))).0 == By::Share;
-    tollgate_testbed::wait_until("the store is given up", Duration::from_secs(10), away);
-    let (by, taken) = behind.ask(check.cost(units(3)));
-    assert_eq!((by, taken.remaining()), (By::Share, 3), "of 10, beside the 4 that it had seen");
-    let (by, given) = behind.ask(check.ask(Ask::Refund(units(5))));
-    assert_eq!((by, given.granted(), given.remaining()), (By::Share, 5, 8));
-    behind.comes_back();
-    tollgate_testbed::wait_until("the node asks the store", Duration::from_secs(10), || {
-        behind.ask(check.ask(Ask::Charge(Cost::ZERO))).0 == By::Store
+    retry_if_stalled(|| {
+        let behind = Behind::new();
+        let limit = slow("share");
+        let check = Check::new(&limit, "caller");
+        behind.ask(check.cost(units(4)));
+        behind.proxy.refuse();
+        // The first to find out may have been heard: its units are in doubt. Nothing is taken.
+        let away = || behind.ask(check.ask(Ask::Charge(Cost::ZERO))).0 == By::Share;
+        tollgate_testbed::wait_until("the store is given up", PATIENCE, away);
+        let (by, taken) = behind.ask(check.cost(units(3)));
+        assert_eq!((by, taken.remaining()), (By::Share, 3), "of 10, beside the 4 that it had seen");
+        let (by, given) = behind.ask(check.ask(Ask::Refund(units(5))));
+        assert_eq!((by, given.granted(), given.remaining()), (By::Share, 5, 8));
+        behind.comes_back();
+        tollgate_testbed::wait_until("the node asks the store", PATIENCE, || {
+            behind.ask(check.ask(Ask::Charge(Cost::ZERO))).0 == By::Store
+        });
+        // Of the 3 taken meanwhile 2 are used in the end. All 3 are charged if they had set out before
+        // the rest came back; what came back is never told.
+        let used = behind.used(&limit);
+        assert!((6..=7).contains(&used), "{used} are used");
     });
-    // Of the 3 taken meanwhile 2 are used in the end. All 3 are charged if they had set out before
-    // the rest came back; what came back is never told.
-    let used = behind.used(&limit);
-    assert!((6..=7).contains(&used), "{used} are used");
 }
 
 #[test]
 fn what_the_store_may_have_given_back_is_not_given_back_again() {
-    let behind = Behind::new();
-    let limit = slow("doubtful");
-    let check = Check::new(&limit, "caller");
-    behind.ask(check.cost(units(6)));
-    // The server knows the script, so that one message is all it takes.
-    behind.ask(check.ask(Ask::Charge(Cost::ZERO)));
-    // It is sent, and waits in a server that stands still.
-    behind.stage.server.pause();
-    let (by, given) = behind.ask(check.ask(Ask::Refund(units(2))));
-    behind.stage.server.resume();
-    assert_eq!((by, given.granted()), (By::Share, 0), "it may be done yet");
-    assert_eq!(given.remaining(), 4, "the share is used as the store was seen");
-    assert_eq!(behind.used(&limit), 4, "the store has done it, once");
-    tollgate_testbed::wait_until("the node asks the store", Duration::from_secs(10), || {
-        behind.ask(check.ask(Ask::Charge(Cost::ZERO))).0 == By::Store
+    retry_if_stalled(|| {
+        let behind = Behind::new();
+        let limit = slow("doubtful");
+        let check = Check::new(&limit, "caller");
+        behind.ask(check.cost(units(6)));
+        // The server knows the script, so that one message is all it takes.
+        behind.ask(check.ask(Ask::Charge(Cost::ZERO)));
+        // It is sent, and waits in a server that stands still.
+        behind.stage.server.pause();
+        let (by, given) = behind.ask(check.ask(Ask::Refund(units(2))));
+        behind.stage.server.resume();
+        assert_eq!((by, given.granted()), (By::Share, 0), "it may be done yet");
+        assert_eq!(given.remaining(), 4, "the share is used as the store was seen");
+        assert_eq!(behind.used(&limit), 4, "the store has done it, once");
+        tollgate_testbed::wait_until("the node asks the store", PATIENCE, || {
+            behind.ask(check.ask(Ask::Charge(Cost::ZERO))).0 == By::Store
+        });
+        assert_eq!(behind.used(&limit), 4, "nothing was told later");
     });
-    assert_eq!(behind.used(&limit), 4, "nothing was told later");
 }
 
 #[test]
@@ -109,7 +113,7 @@ fn without_the_store_a_refund_goes_the_way_of_its_set() {
     behind.proxy.refuse();
     let asked = |outage| behind.ask(check.if_unreachable(outage));
     let away = || asked(Outage::Allow).0 == By::Policy;
-    tollgate_testbed::wait_until("the store is given up", Duration::from_secs(10), away);
+    tollgate_testbed::wait_until("the store is given up", PATIENCE, away);
     let (_, allowed) = asked(Outage::Allow);
     assert!(allowed.is_allowed() && allowed.granted() <= 1);
     let (by, denied) = asked(Outage::Deny);
@@ -157,33 +161,37 @@ impl Both {
 
 #[test]
 fn what_comes_back_to_the_node_waits_until_the_server_admits() {
-    let both = Both::new();
-    let refund = both.own().ask(Ask::Refund(units(2)));
-    let (applied, decisions) = both.apply(&[refund, both.shared().cost(units(3))], false);
-    assert_eq!(applied.ruling, Ruling::Refused);
-    assert_eq!(decisions[0].unwrap().granted(), 0);
-    assert_eq!(both.used(both.own()), 6, "the server refused");
-    let (applied, decisions) = both.apply(&[refund, both.shared().cost(units(2))], false);
-    assert_eq!(applied.ruling, Ruling::Admitted);
-    let given = decisions[0].unwrap();
-    assert_eq!((given.granted(), given.remaining()), (2, 6));
-    assert_eq!((both.used(both.own()), both.used(both.shared())), (4, 10));
+    retry_if_stalled(|| {
+        let both = Both::new();
+        let refund = both.own().ask(Ask::Refund(units(2)));
+        let (applied, decisions) = both.apply(&[refund, both.shared().cost(units(3))], false);
+        assert_eq!(applied.ruling, Ruling::Refused);
+        assert_eq!(decisions[0].unwrap().granted(), 0);
+        assert_eq!(both.used(both.own()), 6, "the server refused");
+        let (applied, decisions) = both.apply(&[refund, both.shared().cost(units(2))], false);
+        assert_eq!(applied.ruling, Ruling::Admitted);
+        let given = decisions[0].unwrap();
+        assert_eq!((given.granted(), given.remaining()), (2, 6));
+        assert_eq!((both.used(both.own()), both.used(both.shared())), (4, 10));
+    });
 }
 
 #[test]
 fn a_term_of_its_own_gives_back_whatever_the_server_says() {
-    let both = Both::new();
-    let refund = both.own().ask(Ask::Refund(units(2)));
-    let refused = both.shared().cost(units(3));
-    let (applied, decisions) = both.apply(&[refund, refused], true);
-    assert_eq!(applied.ruling, Ruling::Refused);
-    assert_eq!(decisions[0].unwrap().granted(), 2);
-    assert_eq!(both.used(both.own()), 4);
-    // A shadow goes with the term it stands in: one that refuses, and one that does not.
-    let shadow = |cost| [both.own().cost(units(cost)), refund.observed().or_else(), refused];
-    assert_eq!(shadow(1)[1].gate(), Gate::Observe);
-    both.apply(&shadow(9), true);
-    assert_eq!(both.used(both.own()), 4);
-    both.apply(&shadow(1), true);
-    assert_eq!(both.used(both.own()), 3, "one more, and two back");
+    retry_if_stalled(|| {
+        let both = Both::new();
+        let refund = both.own().ask(Ask::Refund(units(2)));
+        let refused = both.shared().cost(units(3));
+        let (applied, decisions) = both.apply(&[refund, refused], true);
+        assert_eq!(applied.ruling, Ruling::Refused);
+        assert_eq!(decisions[0].unwrap().granted(), 2);
+        assert_eq!(both.used(both.own()), 4);
+        // A shadow goes with the term it stands in: one that refuses, and one that does not.
+        let shadow = |cost| [both.own().cost(units(cost)), refund.observed().or_else(), refused];
+        assert_eq!(shadow(1)[1].gate(), Gate::Observe);
+        both.apply(&shadow(9), true);
+        assert_eq!(both.used(both.own()), 4);
+        both.apply(&shadow(1), true);
+        assert_eq!(both.used(both.own()), 3, "one more, and two back");
+    });
 }

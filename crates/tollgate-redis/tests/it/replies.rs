@@ -7,7 +7,7 @@ use std::time::Duration;
 use tollgate::By;
 use tollgate_core::{Check, Cost, Limit, Outage};
 use tollgate_redis::{Counts, Options, Redis};
-use tollgate_testbed::{FaultProxy, Kind, wait_until};
+use tollgate_testbed::{FaultProxy, Kind, PATIENCE, retry_if_stalled, wait_until};
 
 use crate::asking::{ask, settle_stubbornly};
 use crate::stage::{Stage, options};
@@ -52,9 +52,13 @@ impl Lossy {
     /// Units used, as the server has counted them.
     fn used(&self, limit: &Limit, key: &str) -> u64 {
         let peek = Check::new(limit, key).cost(Cost::ZERO);
-        let (applied, standing) = self.stage.block_on(ask(&self.clear, peek));
-        assert_eq!(applied.by, By::Store);
-        standing.limit() - standing.remaining()
+        let mut used = None;
+        wait_until("the server answers", PATIENCE, || {
+            let (applied, standing) = self.stage.block_on(ask(&self.clear, peek));
+            used = (applied.by == By::Store).then(|| standing.limit() - standing.remaining());
+            used.is_some()
+        });
+        used.unwrap()
     }
 }
 
@@ -121,7 +125,7 @@ fn counts_what_it_admits(lose: impl Fn(&FaultProxy), happened: impl Fn(&Counts) 
     if is_long() {
         let_pass(Duration::from_secs(30));
     }
-    wait_until("enough replies are lost", Duration::from_secs(30), || {
+    wait_until("enough replies are lost", PATIENCE, || {
         lossy.proxy.counts().replies_dropped >= LOST && happened(&lossy.faulty.counts())
     });
     until.store(true, Ordering::Relaxed);
@@ -168,41 +172,46 @@ fn no_answer_is_taken_for_another_even_if_replies_are_swallowed() {
 
 #[test]
 fn nothing_is_given_back_twice_even_if_replies_get_lost() {
-    let _alone = machine_alone();
-    let lossy = Lossy::new();
-    let limit = slowest();
-    let takes = long_or(200, 24);
-    let mut receipts = Vec::new();
-    for number in 0..takes {
-        let check = Check::new(&limit, "caller").cost(Cost::from(10));
-        let (_, decision) = lossy.stage.block_on(ask(&lossy.clear, check));
-        // Half are refunded, half turn out to have cost more.
-        let actual = Cost::from(if number % 2 == 0 { 0 } else { 13 });
-        receipts.push((*decision.receipt().unwrap(), actual));
-    }
-    assert_eq!(lossy.used(&limit, "caller"), takes * 10);
-    lossy.proxy.drop_replies(0.2, 11);
-    let receipts = Arc::new(Mutex::new(receipts));
-    let tasks: Vec<_> = (0..4)
-        .map(|_| {
-            let (store, limit) = (Arc::clone(&lossy.faulty), limit.clone());
-            let receipts = Arc::clone(&receipts);
-            lossy.stage.runtime.spawn(async move {
-                let next = || receipts.lock().unwrap().pop();
-                while let Some(settlement) = next() {
-                    // Twice: whoever is told that it is done may not know.
-                    settle_stubbornly(&store, &limit, "caller", settlement).await;
-                    settle_stubbornly(&store, &limit, "caller", settlement).await;
-                }
+    retry_if_stalled(|| {
+        let _alone = machine_alone();
+        let lossy = Lossy::new();
+        let limit = slowest();
+        let takes = long_or(200, 24);
+        let mut receipts = Vec::new();
+        for number in 0..takes {
+            let check = Check::new(&limit, "caller").cost(Cost::from(10));
+            let (_, decision) = lossy.stage.block_on(ask(&lossy.clear, check));
+            // Half are refunded, half turn out to have cost more.
+            let actual = Cost::from(if number % 2 == 0 { 0 } else { 13 });
+            receipts.push((*decision.receipt().unwrap(), actual));
+        }
+        assert_eq!(lossy.used(&limit, "caller"), takes * 10);
+        lossy.proxy.drop_replies(0.2, 11);
+        let receipts = Arc::new(Mutex::new(receipts));
+        let tasks: Vec<_> = (0..4)
+            .map(|_| {
+                let (store, limit) = (Arc::clone(&lossy.faulty), limit.clone());
+                let receipts = Arc::clone(&receipts);
+                lossy.stage.runtime.spawn(async move {
+                    let next = || receipts.lock().unwrap().pop();
+                    while let Some(settlement) = next() {
+                        // Twice: whoever is told that it is done may not know.
+                        settle_stubbornly(&store, &limit, "caller", settlement).await;
+                        settle_stubbornly(&store, &limit, "caller", settlement).await;
+                    }
+                })
             })
-        })
-        .collect();
-    for task in tasks {
-        lossy.stage.block_on(task).unwrap();
-    }
-    lossy.proxy.forward();
-    // What is left is rounded down, so up to one more may look used.
-    let (used, expected) = (lossy.used(&limit, "caller"), takes / 2 * 13);
-    assert!((expected..=expected + 1).contains(&used), "each exactly once: {used}, not {expected}");
-    assert!(lossy.proxy.counts().replies_dropped > 0, "replies were lost");
+            .collect();
+        for task in tasks {
+            lossy.stage.block_on(task).unwrap();
+        }
+        lossy.proxy.forward();
+        // What is left is rounded down, so up to one more may look used.
+        let (used, expected) = (lossy.used(&limit, "caller"), takes / 2 * 13);
+        assert!(
+            (expected..=expected + 1).contains(&used),
+            "each exactly once: {used}, not {expected}"
+        );
+        assert!(lossy.proxy.counts().replies_dropped > 0, "replies were lost");
+    });
 }

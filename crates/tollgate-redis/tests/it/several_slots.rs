@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use tokio::runtime::Builder;
 use tollgate::{By, Clock, Store, fresh_id, period_at};
 use tollgate_core::{Ask, Check, Cost, Limit, Outage, Ruling, Set};
 use tollgate_redis::Redis;
-use tollgate_testbed::{Cluster, Kind, wait_until};
+use tollgate_testbed::{Cluster, Kind, PATIENCE, retry_if_stalled, wait_until};
 
 use crate::asking::ask;
 use crate::chance::Chance;
@@ -71,76 +70,80 @@ fn used(stage: &Stage<Cluster>, store: &Redis, limits: &[Limit]) -> [u64; LIMITS
 
 #[test]
 fn what_was_charged_is_what_was_admitted() {
-    let stage = Stage::with(cluster(Kind::Redis, 0));
-    let limits = limits();
-    let stores: Vec<_> =
-        (0..2).map(|_| Arc::new(stage.start(stage.options().deny_cache(false)))).collect();
-    let steps = long_or(200_000, 4_000) / TASKS;
-    let tasks: Vec<_> = (0..TASKS)
-        .map(|task| {
-            let store = Arc::clone(&stores[usize::try_from(task).unwrap() % 2]);
-            stage.runtime.spawn(work(store, Arc::clone(&limits), task, steps))
-        })
-        .collect();
-    let mut admitted = [0; LIMITS];
-    for task in tasks {
-        for (total, own) in admitted.iter_mut().zip(stage.block_on(task).unwrap()) {
-            *total += own;
+    retry_if_stalled(|| {
+        let stage = Stage::with(cluster(Kind::Redis, 0));
+        let limits = limits();
+        let stores: Vec<_> =
+            (0..2).map(|_| Arc::new(stage.start(stage.options().deny_cache(false)))).collect();
+        let steps = long_or(200_000, 4_000) / TASKS;
+        let tasks: Vec<_> = (0..TASKS)
+            .map(|task| {
+                let store = Arc::clone(&stores[usize::try_from(task).unwrap() % 2]);
+                stage.runtime.spawn(work(store, Arc::clone(&limits), task, steps))
+            })
+            .collect();
+        let mut admitted = [0; LIMITS];
+        for task in tasks {
+            for (total, own) in admitted.iter_mut().zip(stage.block_on(task).unwrap()) {
+                *total += own;
+            }
         }
-    }
-    let counts = stores[0].counts();
-    eprintln!("admitted {admitted:?}, {} refunds of one node", counts.refunds);
-    assert!(admitted.iter().all(|units| *units > 0));
-    assert!(counts.refunds > 0, "something had to be given back");
-    wait_until("all refunds have run", Duration::from_secs(1), || {
-        used(&stage, &stores[0], &limits) == admitted
+        let counts = stores[0].counts();
+        eprintln!("admitted {admitted:?}, {} refunds of one node", counts.refunds);
+        assert!(admitted.iter().all(|units| *units > 0));
+        assert!(counts.refunds > 0, "something had to be given back");
+        wait_until("all refunds have run", PATIENCE, || {
+            used(&stage, &stores[0], &limits) == admitted
+        });
+        assert_eq!((counts.stranded_units, counts.disagreements), (0, 0));
     });
-    assert_eq!((counts.stranded_units, counts.disagreements), (0, 0));
 }
 
 #[test]
 fn a_part_whose_server_is_gone_goes_by_its_rule_and_the_rest_is_given_back() {
-    let stage = Stage::with(cluster(Kind::Redis, 0));
-    let store = stage.start(stage.options().deny_cache(false));
-    let limit = |name: &'static str| {
-        Limit::token_bucket(name, "1/day burst 10".parse().unwrap()).unwrap().without_debt()
-    };
-    let limits = [limit("one"), limit("two")];
-    let remaining = |key: &str| {
-        let peek = Check::new(&limits[0], key).ask(Ask::peek());
-        let (applied, standing) = stage.block_on(ask(&store, peek));
-        (applied.by == By::Store).then_some(standing.remaining())
-    };
-    stage.server.kill(0);
-    let keys: Vec<String> = (0..40).map(|number| format!("key {number}")).collect();
-    wait_until("it is known", Duration::from_secs(5), || !store.health().up);
-    wait_until("its callers go by their rule", Duration::from_secs(5), || {
-        keys.iter().any(|key| remaining(key).is_none())
+    retry_if_stalled(|| {
+        let stage = Stage::with(cluster(Kind::Redis, 0));
+        let store = stage.start(stage.options().deny_cache(false));
+        let limit = |name: &'static str| {
+            Limit::token_bucket(name, "1/day burst 10".parse().unwrap()).unwrap().without_debt()
+        };
+        let limits = [limit("one"), limit("two")];
+        let remaining = |key: &str| {
+            let peek = Check::new(&limits[0], key).ask(Ask::peek());
+            let (applied, standing) = stage.block_on(ask(&store, peek));
+            (applied.by == By::Store).then_some(standing.remaining())
+        };
+        stage.server.kill(0);
+        let keys: Vec<String> = (0..40).map(|number| format!("key {number}")).collect();
+        wait_until("it is known", PATIENCE, || !store.health().up);
+        wait_until("its callers go by their rule", PATIENCE, || {
+            keys.iter().any(|key| remaining(key).is_none())
+        });
+        let gone = keys.iter().find(|key| remaining(key).is_none()).unwrap();
+        let there = keys.iter().find(|key| remaining(key).is_some()).unwrap();
+        let decide = |outage: Outage, cost: u32| {
+            let checks = [
+                Check::new(&limits[0], there).cost(Cost::from(cost)).if_unreachable(outage),
+                Check::new(&limits[1], gone).cost(Cost::from(cost)).if_unreachable(outage),
+            ];
+            let mut decisions = [None; 2];
+            let set = Set::all(&checks, fresh_id());
+            let applied = stage.block_on(store.apply(&set, &mut decisions)).unwrap();
+            (applied, decisions)
+        };
+        let (applied, _) = decide(Outage::Allow, 1);
+        assert_eq!((applied.ruling, applied.by), (Ruling::Admitted, By::Policy));
+        assert_eq!(remaining(there), Some(9), "the one that is there was charged");
+        let (applied, _) = decide(Outage::Deny, 1);
+        assert_eq!((applied.ruling, applied.by), (Ruling::Refused, By::Policy));
+        assert_eq!(remaining(there), Some(9), "and was given back what was charged in vain");
+        let (applied, decisions) = decide(Outage::Local, 1);
+        assert_eq!((applied.ruling, applied.by), (Ruling::Admitted, By::Share));
+        assert!(decisions[1].is_some_and(|decision| decision.is_allowed()));
+        assert_eq!(remaining(there), Some(8));
+        let parts = store.health().parts;
+        assert_eq!(parts.iter().filter(|part| !part.up).count(), 1, "{parts:?}");
     });
-    let gone = keys.iter().find(|key| remaining(key).is_none()).unwrap();
-    let there = keys.iter().find(|key| remaining(key).is_some()).unwrap();
-    let decide = |outage: Outage, cost: u32| {
-        let checks = [
-            Check::new(&limits[0], there).cost(Cost::from(cost)).if_unreachable(outage),
-            Check::new(&limits[1], gone).cost(Cost::from(cost)).if_unreachable(outage),
-        ];
-        let mut decisions = [None; 2];
-        let set = Set::all(&checks, fresh_id());
-        let applied = stage.block_on(store.apply(&set, &mut decisions)).unwrap();
-        (applied, decisions)
-    };
-    let (applied, _) = decide(Outage::Allow, 1);
-    assert_eq!((applied.ruling, applied.by), (Ruling::Admitted, By::Policy));
-    assert_eq!(remaining(there), Some(9), "the one that is there was charged");
-    let (applied, _) = decide(Outage::Deny, 1);
-    assert_eq!((applied.ruling, applied.by), (Ruling::Refused, By::Policy));
-    assert_eq!(remaining(there), Some(9), "and was given back what was charged in vain");
-    let (applied, decisions) = decide(Outage::Local, 1);
-    assert_eq!((applied.ruling, applied.by), (Ruling::Admitted, By::Share));
-    assert!(decisions[1].is_some_and(|decision| decision.is_allowed()));
-    assert_eq!(remaining(there), Some(8));
-    let parts = store.health().parts;
-    assert_eq!(parts.iter().filter(|part| !part.up).count(), 1, "{parts:?}");
 }
 
 /// What clients of a node were told is admitted, and how many of them it has.
@@ -159,7 +162,7 @@ fn a_node_that_dies_strands_at_most_what_it_had_under_way() {
         let _within = node.enter();
         Arc::new(Redis::start(stage.options().deny_cache(false)).unwrap())
     };
-    assert!(node.block_on(store.reached(Duration::from_secs(20))));
+    assert!(node.block_on(store.reached(PATIENCE)));
     for seed in 0..TASKS {
         let (store, limits, told) = (Arc::clone(&store), Arc::clone(&limits), Arc::clone(&told));
         node.spawn(async move {
@@ -173,11 +176,11 @@ fn a_node_that_dies_strands_at_most_what_it_had_under_way() {
         });
     }
     let admitted = || [0, 1, 2, 3, 4].map(|number| told.admitted[number].load(Ordering::Relaxed));
-    wait_until("it is at work", Duration::from_secs(20), || admitted()[0] > 500);
+    wait_until("it is at work", PATIENCE, || admitted()[0] > 500);
     // At once, and nothing that was begun is brought to an end.
     node.shutdown_background();
     let mut last = [0; LIMITS];
-    wait_until("nothing is done any more", Duration::from_secs(5), || {
+    wait_until("nothing is done any more", PATIENCE, || {
         let now = used(&stage, &others, &limits);
         std::mem::replace(&mut last, now) == now
     });
@@ -191,20 +194,22 @@ fn a_node_that_dies_strands_at_most_what_it_had_under_way() {
 
 #[test]
 fn decisions_are_shared_over_tls() {
-    let user = format!("{USER} on >{PASSWORD} {PERMISSIONS} {IN_A_CLUSTER}");
-    let cluster = Cluster::setup(Kind::Redis).user(&user).replicas_each(0).tls().start();
-    let stage = Stage::with(cluster);
-    assert!(stage.server.url().starts_with("rediss+cluster://"));
-    let pem = stage.server.ca_pem().as_bytes().to_vec();
-    let nodes = [0, 1].map(|_| stage.start(stage.options().ca_pem(pem.clone())));
-    let limit = Limit::token_bucket("api", "1/h burst 3".parse().unwrap()).unwrap();
-    for caller in 0..20 {
-        let key = format!("caller {caller}");
-        for (number, admitted) in [true, true, true, false].into_iter().enumerate() {
-            let asked = ask(&nodes[number % 2], Check::new(&limit, &key));
-            let (applied, decision) = stage.block_on(asked);
-            assert!(matches!(applied.by, By::Store | By::Memory), "{applied:?}");
-            assert_eq!(decision.is_allowed(), admitted, "question {number} of {key}");
+    retry_if_stalled(|| {
+        let user = format!("{USER} on >{PASSWORD} {PERMISSIONS} {IN_A_CLUSTER}");
+        let cluster = Cluster::setup(Kind::Redis).user(&user).replicas_each(0).tls().start();
+        let stage = Stage::with(cluster);
+        assert!(stage.server.url().starts_with("rediss+cluster://"));
+        let pem = stage.server.ca_pem().as_bytes().to_vec();
+        let nodes = [0, 1].map(|_| stage.start(stage.options().ca_pem(pem.clone())));
+        let limit = Limit::token_bucket("api", "1/h burst 3".parse().unwrap()).unwrap();
+        for caller in 0..20 {
+            let key = format!("caller {caller}");
+            for (number, admitted) in [true, true, true, false].into_iter().enumerate() {
+                let asked = ask(&nodes[number % 2], Check::new(&limit, &key));
+                let (applied, decision) = stage.block_on(asked);
+                assert!(matches!(applied.by, By::Store | By::Memory), "{applied:?}");
+                assert_eq!(decision.is_allowed(), admitted, "question {number} of {key}");
+            }
         }
-    }
+    });
 }

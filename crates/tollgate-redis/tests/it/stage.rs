@@ -7,7 +7,9 @@ use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tollgate::ManualClock;
 use tollgate_redis::{Options, Redis};
-use tollgate_testbed::{Cluster, ClusterSetup, Kind, Sentinels, SentinelsSetup, Server, Setup};
+use tollgate_testbed::{
+    Cluster, ClusterSetup, Kind, PATIENCE, Sentinels, SentinelsSetup, Server, Setup,
+};
 
 /// Who every test is to the server.
 pub(crate) const USER: &str = "tollgate";
@@ -121,7 +123,7 @@ impl<G: Ground> Stage<G> {
     /// A store that has reached the server.
     pub(crate) fn start(&self, options: Options) -> Redis {
         let store = self.begin(options);
-        let reached = self.block_on(store.reached(Duration::from_secs(20)));
+        let reached = self.block_on(store.reached(PATIENCE));
         assert!(reached, "the server can be reached: {:?}", store.health());
         store
     }

@@ -4,7 +4,6 @@ mod clients;
 mod record;
 mod report;
 mod rules;
-mod watchman;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -13,12 +12,11 @@ use std::time::Duration;
 use tollgate::{Clock, SystemClock};
 use tollgate_core::Time;
 use tollgate_redis::{Event, Options, Redis};
-use tollgate_testbed::{FaultProxy, Kind, Server, wait_until};
+use tollgate_testbed::{FaultProxy, Kind, PATIENCE, Server, StallMonitor, wait_until};
 
 pub(crate) use self::record::Record;
 pub(crate) use self::report::{Report, assert_waits};
-pub(crate) use self::rules::{HOT, Rules};
-pub(crate) use self::watchman::Watchman;
+pub(crate) use self::rules::{CLOSED, HOT, Rules};
 use crate::stage::{Ground, Stage, options, setup};
 
 pub(crate) const NODES: usize = 2;
@@ -34,10 +32,18 @@ pub(crate) fn long_or<T>(long: T, short: T) -> T {
     if is_long() { long } else { short }
 }
 
-/// The usual deadline, where there is a machine to ourselves; where there is not, a busy one is no
-/// outage.
+/// The default deadline in a long run; a longer one on a machine that other programs use too.
+fn usual_deadline() -> Duration {
+    Duration::from_millis(long_or(10, 100))
+}
+
 pub(crate) fn deadline(options: Options) -> Options {
-    options.deadline(Duration::from_millis(long_or(10, 100))).unwrap()
+    options.deadline(usual_deadline()).unwrap()
+}
+
+/// The longest deadline there is, for tests that are not about deadlines.
+pub(crate) fn patient(options: Options) -> Options {
+    options.deadline(long_or(Duration::from_millis(10), Duration::from_secs(1))).unwrap()
 }
 
 /// Lets the nodes and their clients go on for a while.
@@ -66,6 +72,7 @@ pub(crate) struct Trial<G = Server> {
     told: Told,
     /// How long clients pause between two questions.
     pub(crate) pause: Duration,
+    admitted: clients::Admitted,
     _alone: MutexGuard<'static, ()>,
 }
 
@@ -93,6 +100,11 @@ impl<G: Ground> Trial<G> {
     /// On these servers, with nothing in front of them.
     pub(crate) fn straight(ground: G) -> Self {
         Self::each(ground, |ground, _| ground.url())
+    }
+
+    /// The same, with nodes that take only a long silence for an outage.
+    pub(crate) fn patient(ground: G) -> Self {
+        Self::at(ground, |ground, _| ground.url(), patient)
     }
 
     /// On these servers, each node at a URL of its own, which is asked for right before it starts.
@@ -124,6 +136,7 @@ impl<G: Ground> Trial<G> {
             clock,
             told,
             pause: Duration::from_millis(20),
+            admitted: clients::Admitted::default(),
             _alone: alone,
         };
         trial.wait_for("every node knows of the others", |node| node.health().nodes == 2);
@@ -146,7 +159,32 @@ impl<G: Ground> Trial<G> {
 
     /// Waits until something is so on every node.
     pub(crate) fn wait_for(&self, what: &str, is_so: impl Fn(&Redis) -> bool) {
-        wait_until(what, Duration::from_secs(20), || self.nodes.iter().all(|node| is_so(node)));
+        wait_until(what, PATIENCE, || self.nodes.iter().all(|node| is_so(node)));
+    }
+
+    /// Waits until every node has given up a server that is gone since then; returns when that was.
+    pub(crate) fn wait_until_given_up(&self, since: Time) -> Time {
+        let given_up = |node: usize| {
+            let mut told =
+                self.told().into_iter().filter(|(at, by, _)| *by == node && *at >= since);
+            let told = told.find(|(.., event)| matches!(event, Event::Degraded { .. }));
+            let is_down = || (!self.nodes[node].health().up).then(|| self.now());
+            told.map(|(at, ..)| at).or_else(is_down)
+        };
+        let mut last = None;
+        wait_until("the server is given up", PATIENCE, || {
+            let all: Option<Vec<Time>> = (0..NODES).map(given_up).collect();
+            last = all.and_then(|all| all.into_iter().max());
+            last.is_some()
+        });
+        last.unwrap()
+    }
+
+    /// Waits until the store admits another request of this rule.
+    pub(crate) fn wait_until_admitted(&self, rule: usize) {
+        let admitted = || self.admitted[rule].load(Ordering::Relaxed);
+        let before = admitted();
+        wait_until("the store admits a request", PATIENCE, || admitted() > before);
     }
 
     pub(crate) fn wait_until_shared(&self) {
@@ -156,6 +194,7 @@ impl<G: Ground> Trial<G> {
     /// Has all clients ask while `happens` happens; for so long at most, all in all.
     pub(crate) fn run(&self, happens: impl FnOnce()) -> Report {
         let (stop, began) = (Arc::new(AtomicBool::new(false)), self.now());
+        let monitor = StallMonitor::start();
         let clients: Vec<_> = (0..NODES * CLIENTS)
             .map(|number| {
                 let client = clients::Client {
@@ -165,6 +204,7 @@ impl<G: Ground> Trial<G> {
                     rules: Arc::clone(&self.rules),
                     clock: self.clock,
                     pause: self.pause,
+                    admitted: Arc::clone(&self.admitted),
                 };
                 self.stage.runtime.spawn(client.ask_until(Arc::clone(&stop)))
             })
@@ -172,7 +212,7 @@ impl<G: Ground> Trial<G> {
         happens();
         stop.store(true, Ordering::Relaxed);
         let records = clients.into_iter().flat_map(|client| self.stage.block_on(client).unwrap());
-        Report::new(records.collect(), (began, self.now()))
+        Report::new(records.collect(), (began, self.now()), monitor.longest())
     }
 }
 

@@ -1,15 +1,18 @@
 //! A client: asks, writes down what it was told, pauses, asks again.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use tollgate::{Clock, Store, SystemClock, fresh_id};
+use tollgate::{By, Clock, Store, SystemClock, fresh_id};
 use tollgate_core::{Set, Span};
 use tollgate_redis::Redis;
 
 use super::record::Record;
-use super::rules::Rules;
+use super::rules::{RULES, Rules};
+
+/// How many requests of each rule the store has admitted.
+pub(super) type Admitted = Arc<[AtomicU64; RULES]>;
 
 /// One client of a node.
 pub(super) struct Client {
@@ -19,6 +22,7 @@ pub(super) struct Client {
     pub(super) rules: Arc<Rules>,
     pub(super) clock: SystemClock,
     pub(super) pause: Duration,
+    pub(super) admitted: Admitted,
 }
 
 impl Client {
@@ -45,6 +49,9 @@ impl Client {
         let waited: Span = self.clock.now().since(asked);
         let [decision] = decisions;
         let decision = decision.expect("a lone check is always answered");
+        if applied.by == By::Store && decision.is_allowed() {
+            self.admitted[rule].fetch_add(1, Ordering::Relaxed);
+        }
         Record {
             asked,
             at: applied.now,

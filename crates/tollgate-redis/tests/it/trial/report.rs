@@ -9,20 +9,26 @@ use tollgate_core::{Outage, Per, Span, Time};
 
 use super::record::Record;
 use super::rules::Rules;
-use super::{NODES, is_long};
+use super::{NODES, is_long, usual_deadline};
 
 /// What came of a trial.
 pub(crate) struct Report {
     pub(crate) records: Vec<Record>,
     began: Time,
     ended: Time,
+    /// The longest stall of the machine meanwhile.
+    pub(crate) stalled: Duration,
 }
 
 impl Report {
-    pub(super) fn new(mut records: Vec<Record>, (began, ended): (Time, Time)) -> Self {
+    pub(super) fn new(
+        mut records: Vec<Record>,
+        (began, ended): (Time, Time),
+        stalled: Duration,
+    ) -> Self {
         records.sort_by_key(|record| record.at);
         assert!(!records.is_empty(), "somebody asked");
-        Self { records, began, ended }
+        Self { records, began, ended, stalled }
     }
 
     /// What nodes decided without the store: from when until when. They may have asked it before.
@@ -145,7 +151,8 @@ impl Report {
     /// How long those waited that asked in between.
     pub(crate) fn waits(&self, (from, until): (Time, Time)) -> Waits {
         let during = |record: &&Record| from <= record.asked && record.asked < until;
-        Waits::of(self.records.iter().filter(during).map(|record| record.waited).collect())
+        let waits = self.records.iter().filter(during).map(|record| record.waited);
+        Waits::of(waits.collect(), self.stalled)
     }
 
     /// Says what else was answered while somebody waited for long: if nothing was, the machine stood
@@ -177,28 +184,37 @@ pub(crate) struct Waits {
     p50: Duration,
     p99: Duration,
     longest: Duration,
+    /// The longest stall of the machine meanwhile.
+    stalled: Duration,
 }
 
 impl Waits {
-    fn of(mut waits: Vec<Span>) -> Self {
+    fn of(mut waits: Vec<Span>, stalled: Duration) -> Self {
         waits.sort_unstable();
         let at = |percent: usize| {
             let index = (waits.len() * percent).div_ceil(100).saturating_sub(1);
             waits.get(index).copied().map_or(Duration::ZERO, Duration::from)
         };
-        Self { count: waits.len(), p50: at(50), p99: at(99), longest: at(100) }
+        Self { count: waits.len(), p50: at(50), p99: at(99), longest: at(100), stalled }
     }
 }
 
-/// What is promised about waiting; on a machine that others use too, only that there is an end.
+/// Asserts the promised waits in a long run, and otherwise that no wait outlasts the deadline by
+/// more than the machine explains.
+///
+/// A caller that is not released waits for as long as the fault lasts, which is longer.
 pub(crate) fn assert_waits(waits: &Waits, p99: Duration, longest: Duration) {
-    let Waits { count, p50, p99: found, longest: slowest } = waits;
-    eprintln!("  {count} waits: half up to {p50:?}, 99 % up to {found:?}, all up to {slowest:?}");
+    let Waits { count, p50, p99: found, longest: slowest, stalled } = waits;
+    eprintln!(
+        "  {count} waits: half up to {p50:?}, 99 % up to {found:?}, all up to {slowest:?}; \
+         the machine stalled for up to {stalled:?}"
+    );
     assert!(waits.count > 0, "somebody asked");
     if is_long() {
         assert!(waits.p99 <= p99, "{waits:?}, at most {p99:?} is promised for 99 %");
         assert!(waits.longest <= longest, "{waits:?}, at most {longest:?} is promised for all");
     } else {
-        assert!(waits.longest <= Duration::from_millis(250), "{waits:?}");
+        let excused = usual_deadline() + Duration::from_secs(1) + *stalled * 5;
+        assert!(waits.longest <= excused, "{waits:?}, at most {excused:?} on this machine");
     }
 }

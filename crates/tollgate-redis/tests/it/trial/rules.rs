@@ -8,12 +8,14 @@ pub(crate) const HOT: usize = 0;
 /// Many keys, asked about now and then; the same.
 const COLD: usize = 1;
 /// Refused in an outage.
-const CLOSED: usize = 2;
+pub(crate) const CLOSED: usize = 2;
 /// Allowed in an outage.
 const OPEN: usize = 3;
 
+pub(super) const RULES: usize = 4;
+
 /// Name, quota, number of keys, and what becomes of it in an outage.
-const TABLE: [(&str, &str, u64, Outage); 4] = [
+const TABLE: [(&str, &str, u64, Outage); RULES] = [
     ("hot", "200/s burst 100", 1, Outage::Local),
     ("cold", "2/s burst 4", 400, Outage::Local),
     ("closed", "100/s burst 50", 2, Outage::Deny),
