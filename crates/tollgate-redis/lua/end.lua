@@ -43,7 +43,8 @@ for _, page in pairs(pages) do
     save_page(page)
   end
 end
--- Other nodes forget what they have seen of counters that something was given back to.
+-- Other nodes forget what they have seen of counters that something was given back to, or that were charged
+-- without being asked: their deny caches would refuse too much, or name waits that are too short.
 for _, cell in ipairs(cells) do
   if cell.freed then
     local key = cell.page_key

@@ -109,7 +109,7 @@ local function settle(check, undo, freed)
   elseif check.actual < check.units and now < check.ends + (check.ends_parts > 0 and 1 or 0) then
     write(cell, algorithm.give_back(check.limit, before, check, check.units - check.actual), check)
   end
-  if cell.state ~= before and check.actual < check.units then
+  if cell.state ~= before then
     freed[#freed + 1] = cell
   end
   if remembered then
@@ -140,6 +140,7 @@ local function ask(check, undo, freed)
     local units = chargeable_beside(check, check.units)
     if units > 0 then
       charge(check, units)
+      freed[#freed + 1] = cell
     end
   elseif kind == REFUND then
     -- Slots and failures are not units that somebody can hand back.
@@ -208,6 +209,10 @@ local function decide(checks, first, last)
       local granted = checks[index].granted
       if granted and granted > 0 then
         charge(checks[index], granted)
+        if checks[index].patience >= 0 then
+          -- It may be charged although nothing was left.
+          checks[index].cell.freed = true
+        end
       end
     end
     for _, cell in ipairs(freed) do

@@ -1,9 +1,10 @@
 //! What was last seen of counters in the store.
 //!
-//! A counter is only ever used up more by those who ask, so what was seen of it is never worse than
-//! how it stands: if it refuses now, the store would refuse too, and need not be asked. Only what is
-//! given back makes a counter better, and whoever does that says so to everybody: then it is
-//! forgotten. And where the store is not there, what was seen last is what to begin with.
+//! A take is admitted only while something is left, so a counter that was seen with nothing left stays as
+//! it was seen until it has refilled: the store would refuse, with the wait that can be computed here.
+//! Refunds, settlements, charges without asking and takes that wait for their turn change it all the same.
+//! The script publishes those, and the state is forgotten. Without the store, the last state is the one to
+//! begin with.
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -1,95 +1,79 @@
-//! Refuses, without asking the server, who certainly has to be refused.
+//! Refusals from the deny cache, without a call to the server.
 
 use smallvec::SmallVec;
-use tollgate::{Applied, By, fresh_id};
-use tollgate_core::{Ask, Check, Decision, Gate, Place, Ruling, Set, State, Time, decide};
+use tollgate::{Applied, By};
+use tollgate_core::{Ask, Check, Decision, Gate, Ruling, Set, State, decide};
 
 use super::Redis;
 use crate::seen::Sight;
-use crate::twin::{Counter, Packed};
+use crate::twin::{Cells, Counter, Packed};
 
 impl Redis {
-    /// The refusal of a set of which one requirement certainly is not met.
+    /// The refusal of a set that the server would answer in the same way.
     ///
-    /// Only that requirement's checks are answered: how the others stand is not known.
+    /// Only for sets of which every counter was seen and has had nothing left since: as long as not one
+    /// unit is free, no node can have been admitted, and none can have made the wait longer. A counter
+    /// that has something left may have been charged by any node, so the server is asked. One decision
+    /// over all counters then names the strictest limit and explains every window, as the server would.
     pub(super) fn deny(
         &self,
         set: &Set<'_>,
         packed: &Packed,
         decisions: &mut [Option<Decision>],
     ) -> Option<Applied> {
-        let takes = |check: &Check<'_>| matches!(check.asks(), Ask::Take(_));
-        if !self.denies || set.is_independent() || !set.checks().iter().all(takes) {
+        let enforced = |check: &Check<'_>| check.gate() == Gate::Enforce;
+        if !self.denies || set.is_independent() || !only_takes(set) {
             return None;
         }
         let machine = self.common.clock.machine();
-        let mut term = Requirement::default();
+        let mut sights: SmallVec<[(Counter, Sight); 2]> = SmallVec::new();
         for (index, check) in set.checks().iter().enumerate() {
-            if !check.is_alternative() {
-                if term.refuses() {
-                    break;
-                }
-                term = Requirement::default();
-            }
-            if check.gate() == Gate::Observe || term.is_open {
+            let counter = packed.counter(index);
+            if sights.iter().any(|(known, _)| *known == counter) {
                 continue;
             }
-            let sight = self.sight(packed.counter(index));
-            match sight.and_then(|sight| refusal(check, sight, machine)) {
-                Some((decision, now)) => {
-                    term.refused.push((index, decision));
-                    term.now = now;
-                }
-                None => term.is_open = true,
+            let sight = self.sight(counter)?;
+            if check.limit().share_used(&sight.state, sight.at_latest(machine)) < u16::MAX {
+                return None;
             }
+            sights.push((counter, sight));
         }
-        if !term.refuses() {
+        if !set.checks().iter().all(enforced) {
             return None;
         }
-        decisions.fill(None);
-        for (index, decision) in term.refused {
-            if let Some(place) = decisions.get_mut(index) {
-                *place = Some(decision);
+        let (sights, Cells { places, .. }) = (sights.into_iter(), Cells::of(set));
+        let sights: SmallVec<[Sight; 2]> = sights.map(|(_, sight)| sight).collect();
+        // Whenever it may be in the store, it refuses: the last moment is the one that could admit.
+        let latest = sights.iter().map(|sight| sight.at_latest(machine)).max()?;
+        let mut states: SmallVec<[State; 2]> =
+            sights.iter().map(|sight| sight.state.clone()).collect();
+        let ruling = decide(set, latest, &places, &mut states, decisions);
+        let exhausted = |decision: &Option<Decision>| {
+            decision.is_some_and(|decision| !decision.is_allowed() && decision.remaining() == 0)
+        };
+        if ruling != Ruling::Refused || !decisions.iter().all(exhausted) {
+            return None;
+        }
+        // Waits count from the first moment that it may be, so that they are long enough.
+        let earliest = sights.iter().map(|sight| sight.at_earliest(machine)).min()?;
+        if earliest < latest {
+            for (state, sight) in states.iter_mut().zip(sights) {
+                *state = sight.state;
             }
+            decide(set, earliest, &places, &mut states, decisions);
         }
         self.common.counters.by_memory.one();
-        Some(Applied { ruling: Ruling::Refused, now: term.now, by: By::Memory })
+        Some(Applied { ruling: Ruling::Refused, now: earliest, by: By::Memory })
     }
 
-    /// What was seen of a counter on the server that has it.
+    /// The last state of a counter that was seen on the server that has it.
     fn sight(&self, counter: Counter) -> Option<Sight> {
         let link = self.servers.link(self.servers.slot(&self.common, counter))?;
         self.common.seen.trusted(counter, &link.hearing)
     }
 }
 
-/// What is known of one requirement.
-#[derive(Default)]
-struct Requirement {
-    refused: SmallVec<[(usize, Decision); 1]>,
-    /// One of its checks may admit, for all that is known.
-    is_open: bool,
-    now: Time,
-}
-
-impl Requirement {
-    fn refuses(&self) -> bool {
-        !self.is_open && !self.refused.is_empty()
-    }
-}
-
-/// The refusal of a check, if its counter refuses even at the latest that it can be in the store;
-/// told as of the earliest, so that the wait it names is long enough.
-fn refusal(check: &Check<'_>, sight: Sight, machine: Time) -> Option<(Decision, Time)> {
-    let (latest, earliest) = (sight.at_latest(machine), sight.at_earliest(machine));
-    ask(check, sight.state.clone(), latest)?;
-    Some((ask(check, sight.state, earliest)?, earliest))
-}
-
-fn ask(check: &Check<'_>, state: State, now: Time) -> Option<Decision> {
-    let alone = check.alone();
-    let set = Set::one(&alone, fresh_id());
-    let (mut states, mut decisions) = ([state], [None]);
-    let ruling = decide(&set, now, &[Place::cell(0)], &mut states, &mut decisions);
-    decisions[0].filter(|_| ruling == Ruling::Refused)
+/// Whether a set does nothing but take.
+pub(super) fn only_takes(set: &Set<'_>) -> bool {
+    set.checks().iter().all(|check| matches!(check.asks(), Ask::Take(_)))
 }

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 use tollgate::{Applied, CheckError};
 use tollgate_core::{Check, Decision, Scope, Set};
 
+use super::denying::only_takes;
 use super::splitting::Split;
 use super::{Redis, Seeing, counters_of};
 use crate::courier::{BULK, Reply};
@@ -47,12 +48,13 @@ fn wave(sets: &[Set<'_>]) -> usize {
 }
 
 /// Whether a set is one call in the queue of single requests, which keeps its order. A set of several keys
-/// may need several calls; a strict one has a queue of its own, as has a large one.
+/// may need several calls; a strict one has a queue of its own, as has a large one. A set that does not only
+/// take could make an answer of the deny cache to the next one wrong.
 fn stays_in_turn(set: &Set<'_>) -> bool {
     let checks = set.checks();
     let same_key = checks.windows(2).all(|pair| matches!(pair, [a, b] if a.key() == b.key()));
     let plain = |check: &Check<'_>| check.scope() == Scope::Cluster && !check.is_strict();
-    same_key && checks.len() <= BULK && checks.iter().all(plain)
+    same_key && checks.len() <= BULK && checks.iter().all(plain) && only_takes(set)
 }
 
 impl Redis {
@@ -145,10 +147,12 @@ impl Redis {
         let counters: Vec<_> = packed.iter().map(counters_of).collect();
         // Whom the store need not be asked about is left out of the letter.
         let mut denied = Vec::with_capacity(sets.len());
-        let mut rest = &mut *decisions;
+        let (mut rest, mut only_taken) = (&mut *decisions, true);
         for (set, packed) in sets.iter().zip(&packed) {
             let (own, after) = rest.split_at_mut(set.checks().len());
-            denied.push(self.deny(set, packed, own));
+            // A set before this one may give units back, or charge more than there is.
+            only_taken &= only_takes(set);
+            denied.push(if only_taken { self.deny(set, packed, own) } else { None });
             rest = after;
         }
         let asked = packed.into_iter().zip(&denied).filter(|(_, denied)| denied.is_none());

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use tollgate::{By, Clock, Limiter, ManualClock, PlainMemory, Plan};
-use tollgate_core::{Ask, Check, Cost, Limit, Slices, Span, Time};
+use tollgate::{By, Clock, Limiter, ManualClock, PlainMemory, Plan, Verdict};
+use tollgate_core::{Answer, Ask, Check, Cost, Limit, Slices, Span, Time};
 use tollgate_redis::Redis;
 use tollgate_testbed::{Kind, PATIENCE, retry_if_stalled, wait_until};
 
@@ -132,8 +132,8 @@ fn refusing_without_a_call_changes_no_answer() {
     });
 }
 
-/// The same questions, to a plain memory and to nodes of which the first one gives back. A node
-/// alone gives the same numbers; of several, each may not yet know what others took.
+/// The same questions, to a plain memory and to nodes of which the first one gives back. Every number of
+/// every answer is the same, however many nodes there are.
 fn walk<const NODES: usize>(stage: &Stage, seed: u64) {
     let clock = ManualClock::default();
     clock.set(Time::from_micros(1_800_000_000_000_000));
@@ -179,7 +179,7 @@ fn walk<const NODES: usize>(stage: &Stage, seed: u64) {
                 let theirs = stage.block_on(node.check_plan(&plan).into_future());
                 match (own, theirs) {
                     (Ok(own), Ok(theirs)) => {
-                        assert_eq!(theirs.is_allowed(), own.is_allowed(), "{what} in a plan");
+                        assert_eq!(told(&theirs), told(&own), "{what} in a plan");
                     }
                     (own, theirs) => assert_eq!(own.is_err(), theirs.is_err(), "{what}"),
                 }
@@ -190,10 +190,9 @@ fn walk<const NODES: usize>(stage: &Stage, seed: u64) {
                 let check = Check::new(limit, key).cost(cost);
                 let theirs = stage.block_on(node.check(check).into_future()).unwrap();
                 assert_eq!(theirs.is_allowed(), own.is_allowed(), "{what}");
-                if NODES == 1 {
-                    assert_eq!(theirs.retry_after(), own.retry_after(), "{what}");
-                    assert_eq!(theirs.remaining(), own.remaining(), "{what}");
-                }
+                assert_eq!(theirs.answer(), own.answer(), "{what}");
+                assert_eq!(theirs.remaining(), own.remaining(), "{what}");
+                assert_eq!(theirs.reset_after(), own.reset_after(), "{what}");
                 if let (Some(own), Some(theirs)) = (own.receipt(), theirs.receipt()) {
                     receipts.push((limit, key, *own, *theirs));
                 }
@@ -214,5 +213,135 @@ fn heard(stage: &Stage, node: &Limiter<Redis>, limit: &Limit, key: &str) {
         let calls = node.store().counts().calls;
         stage.block_on(node.peek(limit, key).into_future()).unwrap();
         node.store().counts().calls > calls
+    });
+}
+
+/// All that a verdict says, but for the names of receipts.
+fn told(verdict: &Verdict) -> (bool, Option<usize>, Option<Span>, Vec<Option<Told>>) {
+    let decisions = verdict.decisions().iter().map(|decision| {
+        decision.map(|decision| {
+            (decision.answer(), decision.granted(), decision.remaining(), decision.reset_after())
+        })
+    });
+    let strictest = verdict.strictest().map(|strictest| strictest.check);
+    (verdict.is_allowed(), strictest, verdict.retry_after(), decisions.collect())
+}
+
+type Told = (Answer, u64, u64, Span);
+
+/// Nodes and a plain memory on one clock.
+struct Fleet<'s> {
+    stage: &'s Stage,
+    clock: ManualClock,
+    nodes: [Limiter<Redis>; 2],
+    model: Limiter<PlainMemory<ManualClock>>,
+}
+
+impl<'s> Fleet<'s> {
+    fn start(stage: &'s Stage) -> Self {
+        let clock = ManualClock::default();
+        clock.set(Time::from_micros(1_800_000_000_000_000));
+        let options = stage.apart().driven_by(clock.clone());
+        let nodes = [(); 2].map(|()| Limiter::new(stage.start(options.clone())));
+        let model = Limiter::new(PlainMemory::with_clock(clock.clone()));
+        Self { stage, clock, nodes, model }
+    }
+
+    /// The verdict of a node, which has to be that of the model.
+    fn check(&self, node: usize, plan: &Plan<'_>) -> Verdict {
+        let own = self.model.check_plan(plan).now().unwrap();
+        let node = self.nodes[node].check_plan(plan).into_future();
+        let theirs = self.stage.block_on(node).unwrap();
+        assert_eq!(told(&theirs), told(&own));
+        theirs
+    }
+
+    fn refused_by_memory(&self) -> u64 {
+        self.nodes.iter().map(|node| node.store().counts().by_memory).sum()
+    }
+}
+
+#[test]
+fn the_longest_wait_of_all_windows_is_named() {
+    let stage = Stage::on(Kind::Redis);
+    let fleet = Fleet::start(&stage);
+    let limit = |name: &'static str, quota: &str| {
+        Limit::token_bucket(name, quota.parse().unwrap()).unwrap().without_debt()
+    };
+    let (second, hour) = (limit("second", "2/s"), limit("hour", "2/h"));
+    let mut plan = Plan::new();
+    plan.require(Check::new(&second, "caller"));
+    plan.require(Check::new(&hour, "caller"));
+    let verdicts: Vec<_> = (0..6).map(|_| fleet.check(0, &plan)).collect();
+    assert_eq!(verdicts.iter().filter(|verdict| verdict.is_allowed()).count(), 2);
+    assert!(fleet.refused_by_memory() > 0, "both windows have nothing left");
+    assert_eq!(verdicts[5].retry_after(), Some(Span::from_secs(1_800)));
+    // One window has refilled: another node may have charged it, so the store is asked.
+    fleet.clock.set(fleet.clock.now() + Span::from_secs(2));
+    let by_memory = fleet.refused_by_memory();
+    let verdict = fleet.check(0, &plan);
+    assert_eq!(verdict.retry_after(), Some(Span::from_secs(1_798)));
+    assert_eq!(verdict.decisions()[0].unwrap().remaining(), 2);
+    assert_eq!(fleet.refused_by_memory(), by_memory);
+}
+
+#[test]
+fn a_neighbour_that_another_node_exhausts_is_named() {
+    let stage = Stage::on(Kind::Redis);
+    let fleet = Fleet::start(&stage);
+    let bucket = |name: &'static str, quota: &str| {
+        Limit::token_bucket(name, quota.parse().unwrap()).unwrap().without_debt()
+    };
+    let (minute, day) = (bucket("minute", "1/min"), bucket("day", "9/day"));
+    let mut both = Plan::new();
+    both.require(Check::new(&minute, "caller"));
+    both.require(Check::new(&day, "caller"));
+    let mut rest = Plan::new();
+    rest.require(Check::new(&day, "caller").cost(Cost::from(8)));
+    assert!(fleet.check(0, &both).is_allowed());
+    assert_eq!(fleet.check(0, &both).strictest().unwrap().check, 0);
+    assert!(fleet.check(1, &rest).is_allowed(), "the other node takes what is left of the day");
+    let verdict = fleet.check(0, &both);
+    assert_eq!(verdict.strictest().unwrap().check, 1, "the day has the longer wait now");
+}
+
+#[test]
+fn shadows_are_decided_by_the_store() {
+    let stage = Stage::on(Kind::Redis);
+    let fleet = Fleet::start(&stage);
+    let limits = ["enforced", "shadow"]
+        .map(|name| Limit::token_bucket(name, "1/min".parse().unwrap()).unwrap().without_debt());
+    let mut plan = Plan::new();
+    plan.require(Check::new(&limits[0], "caller"));
+    plan.require(Check::new(&limits[1], "caller").observed());
+    for _ in 0..5 {
+        let verdict = fleet.check(0, &plan);
+        assert!(verdict.decisions().iter().all(Option::is_some), "the shadow is answered too");
+    }
+    assert_eq!(fleet.refused_by_memory(), 0);
+}
+
+#[test]
+fn a_charge_of_another_node_lengthens_the_wait() {
+    retry_if_stalled(|| {
+        let stage = Stage::on(Kind::Redis);
+        let fleet = Fleet::start(&stage);
+        let limit = slow();
+        let mut plan = Plan::new();
+        plan.require(Check::new(&limit, "caller"));
+        while fleet.refused_by_memory() == 0 {
+            fleet.check(0, &plan);
+        }
+        let charge = Check::new(&limit, "caller").ask(Ask::Charge(Cost::ONE));
+        stage.block_on(fleet.nodes[1].check(charge).into_future()).unwrap();
+        fleet.model.check(charge).now().unwrap();
+        // It is heard in its own time.
+        wait_until("the first node has heard", PATIENCE, || {
+            let before = fleet.refused_by_memory();
+            stage.block_on(fleet.nodes[0].check_plan(&plan).into_future()).unwrap();
+            fleet.refused_by_memory() == before
+        });
+        let verdict = fleet.check(0, &plan);
+        assert_eq!(verdict.retry_after(), Some(Span::from_secs(20)));
     });
 }

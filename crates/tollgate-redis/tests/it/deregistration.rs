@@ -17,7 +17,9 @@ fn wait_for_nodes(store: &Redis, nodes: u32) {
 
 fn two_nodes<G: Ground>(stage: &Stage<G>) -> [Redis; 2] {
     let nodes = [0, 1].map(|_| stage.start(stage.options()));
-    nodes.iter().for_each(|node| wait_for_nodes(node, 2));
+    for node in &nodes {
+        wait_for_nodes(node, 2);
+    }
     nodes
 }
 
@@ -60,5 +62,7 @@ fn a_node_that_comes_back_counts_again() {
     stage.block_on(leaves.deregister());
     wait_for_nodes(&stays, 1);
     let comes = stage.start(stage.options());
-    [&stays, &comes].iter().for_each(|node| wait_for_nodes(node, 2));
+    for node in [&stays, &comes] {
+        wait_for_nodes(node, 2);
+    }
 }

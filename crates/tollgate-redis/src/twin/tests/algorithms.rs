@@ -116,7 +116,7 @@ fn large_windows_are_counted_exactly() {
 }
 
 #[test]
-fn other_nodes_are_told_what_was_given_back_and_nothing_else() {
+fn changes_other_than_takes_are_published() {
     let server = Server::redis();
     let mut twin = Twin::new(connect(&server), "t:", 16);
     let mut listener = connect(&server);
@@ -145,8 +145,11 @@ fn other_nodes_are_told_what_was_given_back_and_nothing_else() {
         apply(Ask::Refund(Cost::ZERO));
         apply(Ask::Reset);
         apply(Ask::Refund(Cost::ONE));
-        // Slots do not come back without their receipts, and nothing of what is full.
-        let times = if limit.holds() { 2 } else { 3 };
+        apply(Ask::acquire(Cost::ONE));
+        apply(Ask::wait(Cost::ONE, Span::from_secs(60)));
+        // The charge, the settlement, the refund, the reset, and the take that would have waited. Slots do
+        // not come back without their receipts, and nothing of what is full.
+        let times = if limit.holds() { 4 } else { 5 };
         told.extend(std::iter::repeat_n(twin.naming.counter(&check), times));
     }
     // A set that is refused gives nothing back.
