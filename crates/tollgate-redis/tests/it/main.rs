@@ -6,6 +6,7 @@
 mod access;
 mod asking;
 mod away;
+mod batch_order;
 mod chance;
 mod child;
 mod clocks;
