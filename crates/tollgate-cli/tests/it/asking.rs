@@ -1,5 +1,7 @@
 //! `tollgate check` and `tollgate bench` ask a program that runs.
 
+use tollgate_testbed::retry_if_stalled;
+
 use super::program::{Folder, Serving, run, tollgate};
 
 fn serving() -> Serving {
@@ -43,28 +45,31 @@ fn a_check_that_cannot_be_asked_is_no_refusal() {
 
 #[test]
 fn every_protocol_can_be_benched() {
-    let folder = Folder::new();
-    let rules = "
+    retry_if_stalled(|| {
+        let folder = Folder::new();
+        let rules = "
 identify: { caller: { attribute: key } }
 rules: [{ name: bench, match: { domain: bench }, key: caller, limit: 1000000/s }]
 ";
-    let rules = folder.write("rules.yaml", rules);
-    let serving = Serving::start(tollgate(&["serve", "--http", "127.0.0.1:0", "--config", &rules]));
-    for (protocol, scheme) in [("http", "http"), ("grpc", "grpc"), ("resp", "redis")] {
-        for more in [&["--pipeline", "4"][..], &["--rate", "500", "--zipf", "1.1"]] {
-            let address = serving.listens(scheme);
-            let mut arguments = vec!["bench", protocol, "--address", &address];
-            arguments.extend(["--connections", "3", "--duration", "300ms", "--keys", "100"]);
-            arguments.extend(more);
-            let (code, out, error) = run(&arguments);
-            assert_eq!((code, error.as_str()), (Some(0), ""), "{out}");
-            let expected = " 0 refused, 0 errors\nall decided by the store\nwaits in ms: half ";
-            assert!(out.contains(expected), "{out}");
-            let says = out.contains(" of being due") || out.contains(" held up ");
-            assert_eq!(says, more.contains(&"--rate"), "{out}");
-            assert!(!out.contains(" 0 answers "), "{out}");
+        let rules = folder.write("rules.yaml", rules);
+        let serving =
+            Serving::start(tollgate(&["serve", "--http", "127.0.0.1:0", "--config", &rules]));
+        for (protocol, scheme) in [("http", "http"), ("grpc", "grpc"), ("resp", "redis")] {
+            for more in [&["--pipeline", "4"][..], &["--rate", "500", "--zipf", "1.1"]] {
+                let address = serving.listens(scheme);
+                let mut arguments = vec!["bench", protocol, "--address", &address];
+                arguments.extend(["--connections", "3", "--duration", "300ms", "--keys", "100"]);
+                arguments.extend(more);
+                let (code, out, error) = run(&arguments);
+                assert_eq!((code, error.as_str()), (Some(0), ""), "{out}");
+                let expected = " 0 refused, 0 errors\nall decided by the store\nwaits in ms: half ";
+                assert!(out.contains(expected), "{out}");
+                let says = out.contains(" of being due") || out.contains(" held up ");
+                assert_eq!(says, more.contains(&"--rate"), "{out}");
+                assert!(!out.contains(" 0 answers "), "{out}");
+            }
         }
-    }
+    });
 }
 
 #[test]
@@ -95,21 +100,24 @@ rules: [{ name: bench, match: { domain: bench }, key: caller, limit: 1000000/s }
 
 #[test]
 fn a_bench_counts_refusals_and_errors() {
-    let serving = serving();
-    let resp = serving.listens("redis");
-    let some = ["--connections", "1", "--duration", "200ms", "--keys", "1"];
-    let arguments = [&["bench", "resp", "--address", &resp, "--quota", "1/h"][..], &some].concat();
-    let (code, out, _) = run(&arguments);
-    assert_eq!(code, Some(0), "{out}");
-    assert!(out.contains(": 1 allowed, ") && !out.contains(" 0 refused"), "{out}");
-    let arguments = [&["bench", "http", "--address", &resp][..], &some].concat();
-    let (code, out, _) = run(&arguments);
-    assert_eq!(code, Some(1), "{out}");
-    assert!(out.contains("the first error: the server "), "{out}");
-    let (code, _, error) = run(&["bench", "resp", "--address", "127.0.0.1:1"]);
-    assert_eq!(code, Some(1));
-    assert!(error.contains("cannot reach 127.0.0.1:1"), "{error}");
-    let (code, _, error) = run(&["bench", "resp", "--address", &resp, "--quota", "1/100ms"]);
-    assert_eq!(code, Some(1));
-    assert!(error.contains("whole seconds"), "{error}");
+    retry_if_stalled(|| {
+        let serving = serving();
+        let resp = serving.listens("redis");
+        let some = ["--connections", "1", "--duration", "200ms", "--keys", "1"];
+        let arguments =
+            [&["bench", "resp", "--address", &resp, "--quota", "1/h"][..], &some].concat();
+        let (code, out, _) = run(&arguments);
+        assert_eq!(code, Some(0), "{out}");
+        assert!(out.contains(": 1 allowed, ") && !out.contains(" 0 refused"), "{out}");
+        let arguments = [&["bench", "http", "--address", &resp][..], &some].concat();
+        let (code, out, _) = run(&arguments);
+        assert_eq!(code, Some(1), "{out}");
+        assert!(out.contains("the first error: the server "), "{out}");
+        let (code, _, error) = run(&["bench", "resp", "--address", "127.0.0.1:1"]);
+        assert_eq!(code, Some(1));
+        assert!(error.contains("cannot reach 127.0.0.1:1"), "{error}");
+        let (code, _, error) = run(&["bench", "resp", "--address", &resp, "--quota", "1/100ms"]);
+        assert_eq!(code, Some(1));
+        assert!(error.contains("whole seconds"), "{error}");
+    });
 }

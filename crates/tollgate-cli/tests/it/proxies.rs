@@ -130,6 +130,9 @@ fn clients_of_a_proxy_are_limited_and_told_how_they_stand() {
     }
 }
 
+/// Units of 1,000 in a minute.
+const USED: u64 = 400;
+
 #[test]
 fn what_clients_say_of_themselves_is_not_believed() {
     for proxy in Proxy::ALL {
@@ -139,7 +142,10 @@ fn what_clients_say_of_themselves_is_not_believed() {
             assert_eq!(answer.status, 200, "{proxy:?}, {forged}: {}", answer.text);
             answer.header("x-ratelimit-remaining")[0].parse().unwrap()
         };
-        let mut before = left("accept: */*");
+        // So many that what comes back in the meantime does not hide an address of its own.
+        for _ in 0..USED {
+            left("accept: */*");
+        }
         for forged in [
             "x-forwarded-for: 203.0.113.9",
             "x-forwarded-uri: /login",
@@ -149,12 +155,9 @@ fn what_clients_say_of_themselves_is_not_believed() {
             "x-original-url: http://edge/login",
             "content-length: 0",
         ] {
-            let after = left(forged);
-            // A little comes back as time goes by.
-            assert!((before - 1..=before + 50).contains(&after), "{proxy:?}, {forged}: {after}");
-            before = after;
+            let left = left(forged);
+            assert!(left < 1_000 - USED / 2, "{proxy:?}, {forged} has {left} of its own");
         }
-        assert!(before < 1_000, "all of it was one address: {before}");
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs;
 use std::thread;
 
-use tollgate_testbed::Server;
+use tollgate_testbed::{Server, retry_if_stalled};
 
 use super::eventually::eventually;
 use super::http::{metrics, post};
@@ -129,38 +129,42 @@ fn what_was_served_stands_up_to_an_audit_and_what_was_forged_does_not() {
 
 #[test]
 fn traces_of_nodes_that_share_a_store_are_audited_together() {
-    let (server, folder) = (Server::redis(), Folder::new());
-    let traces = ["a", "b"].map(|node| folder.at(&format!("{node}.jsonl")));
-    let store = server.url();
-    let nodes = ["a", "b"].map(|node| {
-        let number = usize::from(node == "b");
-        serve(&folder, &traces[number], &["--node", node, "--store", &store])
-    });
-    thread::scope(|scope| {
-        for node in &nodes {
-            scope.spawn(|| assert!(ask(&node.address, 200) > 20));
+    retry_if_stalled(|| {
+        let (server, folder) = (Server::redis(), Folder::new());
+        let traces = ["a", "b"].map(|node| folder.at(&format!("{node}.jsonl")));
+        let store = server.url();
+        let nodes = ["a", "b"].map(|node| {
+            let number = usize::from(node == "b");
+            serve(&folder, &traces[number], &["--node", node, "--store", &store])
+        });
+        thread::scope(|scope| {
+            for node in &nodes {
+                scope.spawn(|| assert!(ask(&node.address, 200) > 20));
+            }
+        });
+        for node in nodes {
+            let (code, _, log) = node.stop("-TERM");
+            assert_eq!(code, Some(0), "{log}");
         }
+        let [a, b] = &traces;
+        let (code, out, error) = run(&["audit", a, b]);
+        assert_eq!((code, error.as_str()), (Some(0), ""), "{out}");
+        assert!(out.contains(" of 2 nodes in "), "{out}");
+        // Half of it is not the whole: what the other node took is missing in the answers.
+        let (code, out, _) = run(&["audit", a]);
+        assert!(code == Some(1) || out.contains(" within bounds"), "{out}");
+        let text = fs::read_to_string(a).unwrap();
+        let refusals = text
+            .lines()
+            .filter(|line| {
+                line.contains("\"rule\":\"strict#") && line.contains("\"allowed\":false")
+            })
+            .count();
+        let forged = folder.write("forged.jsonl", &tampered(&text, "strict", refusals));
+        let (code, out, _) = run(&["audit", &forged, b]);
+        assert_eq!(code, Some(1), "{out}");
+        assert!(out.contains("over_admitted"), "{out}");
     });
-    for node in nodes {
-        let (code, _, log) = node.stop("-TERM");
-        assert_eq!(code, Some(0), "{log}");
-    }
-    let [a, b] = &traces;
-    let (code, out, error) = run(&["audit", a, b]);
-    assert_eq!((code, error.as_str()), (Some(0), ""), "{out}");
-    assert!(out.contains(" of 2 nodes in "), "{out}");
-    // Half of it is not the whole: what the other node took is missing in the answers.
-    let (code, out, _) = run(&["audit", a]);
-    assert!(code == Some(1) || out.contains(" within bounds"), "{out}");
-    let text = fs::read_to_string(a).unwrap();
-    let refusals = text
-        .lines()
-        .filter(|line| line.contains("\"rule\":\"strict#") && line.contains("\"allowed\":false"))
-        .count();
-    let forged = folder.write("forged.jsonl", &tampered(&text, "strict", refusals));
-    let (code, out, _) = run(&["audit", &forged, b]);
-    assert_eq!(code, Some(1), "{out}");
-    assert!(out.contains("over_admitted"), "{out}");
 }
 
 #[test]

@@ -88,7 +88,7 @@ async fn a_store_is_told_how_long_its_answer_is_of_use() {
             let request = || call(LIMIT, framed(&asked.encode_to_vec()), headers.as_slice());
             let mut heard = Vec::new();
             // On a busy machine 5 ms may have passed before anything was asked.
-            for _ in 0..100 {
+            for _ in 0..10_000 {
                 let (failed, body, _) = send(&gate, request()).await;
                 heard.append(&mut seen.lock().unwrap());
                 if let Some(message) = body.get(5..) {
