@@ -52,11 +52,12 @@ pub(crate) fn let_pass(time: Duration) {
     std::thread::sleep(time);
 }
 
-/// Only one at a time: each needs all of the machine for what it measures.
+/// Only one trial at a time: each has clients for all of the machine.
 static MACHINE: Mutex<()> = Mutex::new(());
 
-pub(crate) fn machine_alone() -> MutexGuard<'static, ()> {
-    MACHINE.lock().unwrap_or_else(PoisonError::into_inner)
+/// The machine to ourselves in a long run, which measures; an ordinary one does not.
+pub(crate) fn machine_alone() -> Option<MutexGuard<'static, ()>> {
+    is_long().then(|| locked(&MACHINE))
 }
 
 /// What was told, when, by which node.
@@ -117,7 +118,7 @@ impl<G: Ground> Trial<G> {
         mut url: impl FnMut(&G, usize) -> String,
         more: impl Fn(Options) -> Options,
     ) -> Self {
-        let alone = machine_alone();
+        let alone = locked(&MACHINE);
         let stage = Stage::with(ground);
         let (clock, told) = (SystemClock::new(), Told::default());
         let mut nodes = Vec::new();
