@@ -57,7 +57,7 @@ impl GrpcServer {
         let clock = ManualClock::default();
         let limiter = Limiter::new(Memory::with_clock(clock.clone()));
         let rules = RuleSet::parse(RULES).expect("rules that can be read");
-        let gate = Arc::new(Tollgate::new(limiter, rules));
+        let gate = Arc::new(Tollgate::new(limiter, rules).unwrap());
         let (tell, told) = mpsc::channel();
         thread::spawn(move || {
             let runtime = runtime::Builder::new_current_thread().enable_all().build();

@@ -32,7 +32,7 @@ impl RespServer {
         let limiter = Limiter::new(Memory::with_clock(clock.clone()));
         let rules = "rules: [{ name: per-user, key: user, limit: 9/min }]";
         let rules = RuleSet::parse(rules).expect("rules that are right");
-        let gate = Arc::new(Tollgate::new(limiter, rules));
+        let gate = Arc::new(Tollgate::new(limiter, rules).unwrap());
         let (tell, told) = mpsc::channel();
         thread::spawn(move || {
             let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");

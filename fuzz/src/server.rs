@@ -41,7 +41,7 @@ impl Server {
         let clock = ManualClock::default();
         let limiter = Limiter::new(Memory::with_clock(clock.clone()));
         let rules = RuleSet::parse("rules: []").expect("rules that say nothing");
-        let gate = Arc::new(Tollgate::new(limiter, rules));
+        let gate = Arc::new(Tollgate::new(limiter, rules).unwrap());
         let (tell, told) = mpsc::channel();
         thread::spawn(move || {
             let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");

@@ -143,7 +143,7 @@ impl<S: Measured> Open<S> {
         let addresses = bound(&listeners);
         let greeting = greeting::greeting(&addresses, store, &rules, &settings.proxy_protocol);
         let reloads = Reloads::new();
-        let gate = Arc::new(Tollgate::new(limiter, rules.set));
+        let gate = Arc::new(Tollgate::new(limiter, rules.set)?);
         if let Some((path, reading)) = rules.file {
             follow(Follower::new(Arc::clone(&gate), path, &reading, reloads.clone()))?;
         }

@@ -76,7 +76,7 @@ impl<S: Store> Tollgate<S> {
     /// tiers: { free: { api: 1/min }, gold: { api: 1000/min } }
     /// rules: [{ name: api, key: user, limit: { tier: api } }]
     /// ")?;
-    /// let gate = Tollgate::new(Limiter::in_memory(), rules);
+    /// let gate = Tollgate::new(Limiter::in_memory(), rules)?;
     /// let user = [("user", Value::Text("42"))];
     /// let request = Request::new().attributes(&user);
     /// let allowed = || gate.decide_now(&request, |answer| answer.is_allowed());

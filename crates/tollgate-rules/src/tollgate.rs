@@ -4,7 +4,6 @@ mod settling;
 
 mod together;
 
-use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Guard};
@@ -12,11 +11,11 @@ use tollgate::{CheckError, Clock, Limiter, Memory, Plan, Store, Time, Verdict};
 
 pub use self::together::{Part, Together};
 
-use crate::charged::{MARK, Pen};
-use crate::digest::Digester;
+use crate::charged::Pen;
 use crate::directory::Directory;
 use crate::facts::Facts;
 use crate::planning::{Desk, Outcome, Planned, Purpose};
+use crate::process_key::{ProcessKey, RandomnessError};
 use crate::request::Request;
 use crate::reservation;
 use crate::ruleset::RuleSet;
@@ -31,7 +30,7 @@ use crate::slot;
 /// let rules = RuleSet::parse(
 ///     "rules: [{ name: per-address, key: ip, limit: 2/min }]",
 /// )?;
-/// let gate = Tollgate::new(Limiter::in_memory(), rules);
+/// let gate = Tollgate::new(Limiter::in_memory(), rules)?;
 /// let request = Request::new().method("GET").target("/").peer([203, 0, 113, 9].into());
 /// let allowed = || gate.decide_now(&request, |answer| answer.is_allowed());
 /// assert_eq!([allowed()?, allowed()?, allowed()?], [true, true, false]);
@@ -42,10 +41,8 @@ pub struct Tollgate<S = Memory> {
     limiter: Limiter<S>,
     rules: ArcSwap<RuleSet>,
     directory: Directory,
-    /// Tags slots and reservations where no secret is configured: until this process ends.
-    own: Digester,
-    /// Tells this process from others, in what it writes.
-    process: [u8; MARK],
+    /// Authenticates tokens where no secret is configured, until this process ends.
+    process: ProcessKey,
 }
 
 /// What became of a request: the plan, and the verdict where a store was asked.
@@ -111,14 +108,16 @@ impl<'a> Asking<'a> {
 
 impl<S: Store> Tollgate<S> {
     /// A limiter that goes by these rules.
-    pub fn new(limiter: Limiter<S>, rules: RuleSet) -> Self {
-        Self {
+    ///
+    /// Fails if the operating system supplies no random bytes for the key that authenticates slots
+    /// and reservations.
+    pub fn new(limiter: Limiter<S>, rules: RuleSet) -> Result<Self, RandomnessError> {
+        Ok(Self {
             limiter,
             rules: ArcSwap::from_pointee(rules),
             directory: Directory::new(),
-            own: Digester::new(Some(&random())),
-            process: RandomState::new().hash_one(0).to_le_bytes(),
-        }
+            process: ProcessKey::generate()?,
+        })
     }
 
     /// The limiter.
@@ -219,8 +218,9 @@ impl<S: Store> Tollgate<S> {
     }
 
     fn pen<'a>(&'a self, rules: &'a RuleSet) -> Pen<'a> {
-        let digester = if rules.has_secret { &rules.digester } else { &self.own };
-        Pen { digester, process: self.process }
+        let own = &self.process;
+        let digester = if rules.has_secret { &rules.digester } else { &own.digester };
+        Pen { digester, process: own.mark }
     }
 
     pub(crate) fn now(&self) -> tollgate::Time {
@@ -244,13 +244,4 @@ impl<S: tollgate::Immediate> Tollgate<S> {
         };
         Ok(respond(&asking.answered(verdict.as_ref())))
     }
-}
-
-/// Bytes that nobody else knows: what hash maps are seeded with.
-fn random() -> [u8; 32] {
-    let mut bytes = [0; 32];
-    for (part, place) in bytes.chunks_mut(8).enumerate() {
-        place.copy_from_slice(&RandomState::new().hash_one(part).to_le_bytes());
-    }
-    bytes
 }

@@ -13,7 +13,7 @@
 //!
 //! # async fn run() -> Result<(), Box<dyn std::error::Error>> {
 //! let rules = RuleSet::parse("rules: [{ name: per-address, key: ip, limit: 100/min }]")?;
-//! let gate = Arc::new(Tollgate::new(Limiter::in_memory(), rules));
+//! let gate = Arc::new(Tollgate::new(Limiter::in_memory(), rules)?);
 //! let listener = std::net::TcpListener::bind("127.0.0.1:7070")?;
 //! let never = std::future::pending();
 //! let drained = Server::new(gate).serve(listener, never).await?;

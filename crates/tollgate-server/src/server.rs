@@ -40,7 +40,7 @@ use crate::snapshots::Snapshots;
 /// use tollgate_server::{Reloads, Server};
 ///
 /// let rules = RuleSet::parse("rules: [{ name: per-address, key: ip, limit: 100/min }]")?;
-/// let gate = Arc::new(Tollgate::new(Limiter::in_memory(), rules));
+/// let gate = Arc::new(Tollgate::new(Limiter::in_memory(), rules)?);
 /// let reloads = Reloads::new();
 /// let server = Server::new(Arc::clone(&gate))
 ///     .reloads(&reloads)

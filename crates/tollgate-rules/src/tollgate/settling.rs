@@ -34,7 +34,7 @@ impl<S: Store> Tollgate<S> {
     /// use tollgate_rules::{Request, RuleSet, Tollgate};
     ///
     /// let rules = RuleSet::parse("rules: [{ name: tokens, key: [], limit: 1000/min }]")?;
-    /// let gate = Tollgate::new(Limiter::in_memory(), rules);
+    /// let gate = Tollgate::new(Limiter::in_memory(), rules)?;
     /// let estimate = Request::new().cost(500);
     /// let reserved = gate.decide_now(&estimate, |answer| answer.reservation())?.unwrap();
     ///

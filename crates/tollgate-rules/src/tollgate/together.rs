@@ -35,7 +35,7 @@ impl<S: Store> Tollgate<S> {
     ///   - { name: reads, match: { attribute: { kind: read } }, key: user, limit: 2/min }
     ///   - { name: writes, match: { attribute: { kind: write } }, key: user, limit: 1/min }
     /// ")?;
-    /// let gate = Tollgate::new(Limiter::in_memory(), rules);
+    /// let gate = Tollgate::new(Limiter::in_memory(), rules)?;
     /// let kinds = ["read", "write"].map(|kind| [("user", Value::Text("42")), ("kind", Value::Text(kind))]);
     /// let parts = [0, 1].map(|kind| Part::Rules(Request::new().attributes(&kinds[kind]), Purpose::Take));
     /// # futures(async {

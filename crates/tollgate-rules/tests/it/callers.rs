@@ -18,7 +18,7 @@ rules:
 fn gate() -> (Tollgate<Memory<ManualClock>>, ManualClock) {
     let clock = ManualClock::default();
     let limiter = Limiter::new(Memory::with_clock(clock.clone()));
-    (Tollgate::new(limiter, RuleSet::parse(RULES).unwrap()), clock)
+    (Tollgate::new(limiter, RuleSet::parse(RULES).unwrap()).unwrap(), clock)
 }
 
 /// Asks for so many units; whether they were granted, the tier, and what is left.

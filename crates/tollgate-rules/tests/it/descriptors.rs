@@ -17,7 +17,7 @@ rules:
 
 fn gate() -> Tollgate<Memory<ManualClock>> {
     let rules = RuleSet::parse(RULES).unwrap_or_else(|report| panic!("{report}"));
-    Tollgate::new(Limiter::new(Memory::with_clock(ManualClock::default())), rules)
+    Tollgate::new(Limiter::new(Memory::with_clock(ManualClock::default())), rules).unwrap()
 }
 
 /// Which rules apply to these attributes.

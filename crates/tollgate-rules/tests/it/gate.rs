@@ -62,12 +62,12 @@ impl Gate {
     pub(crate) fn at(time: Time, text: &str) -> Self {
         let clock = ManualClock::at(time);
         let limiter = Limiter::new(Memory::with_clock(clock.clone()));
-        Self { clock, gate: Tollgate::new(limiter, rules(text)) }
+        Self { clock, gate: Tollgate::new(limiter, rules(text)).unwrap() }
     }
 
     /// Another node: rules of its own on the same store.
     pub(crate) fn another(&self, text: &str) -> Self {
-        let gate = Tollgate::new(self.gate.limiter().clone(), rules(text));
+        let gate = Tollgate::new(self.gate.limiter().clone(), rules(text)).unwrap();
         Self { clock: self.clock.clone(), gate }
     }
 

@@ -165,7 +165,7 @@ fn slots_are_given_back_where_they_were_taken() {
         let store = Noting { memory, noted: Mutex::default() };
         let text =
             format!("rules: [{{ name: slots, key: user, limit: {{ concurrent: 5 }}, {what} }}]");
-        let gate = Tollgate::new(Limiter::new(store), rules(&text));
+        let gate = Tollgate::new(Limiter::new(store), rules(&text)).unwrap();
         let call = ann();
         let slot = at_once(gate.decide(&call.request(), |told| told.slot().unwrap())).unwrap();
         assert_eq!(at_once(gate.release(&slot)).unwrap().unwrap().released, 1);

@@ -10,7 +10,7 @@ type Gate = Tollgate<Memory<ManualClock>>;
 
 fn gate(rules: &str) -> Gate {
     let rules = RuleSet::parse(rules).unwrap();
-    Tollgate::new(Limiter::new(Memory::with_clock(ManualClock::at(MIDNIGHT))), rules)
+    Tollgate::new(Limiter::new(Memory::with_clock(ManualClock::at(MIDNIGHT))), rules).unwrap()
 }
 
 fn soft(algorithm: &str, mode: &str) -> Gate {

@@ -41,7 +41,7 @@ impl Stage {
         let rules = RuleSet::parse(rules).unwrap_or_else(|report| panic!("{report}\n{rules}"));
         let clock = ManualClock::default();
         let limiter = Limiter::new(Memory::with_clock(clock.clone()));
-        Self { gate: Tollgate::new(limiter, rules), clock }
+        Self { gate: Tollgate::new(limiter, rules).unwrap(), clock }
     }
 
     /// Asks for one unit.

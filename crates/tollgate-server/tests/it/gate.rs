@@ -27,7 +27,7 @@ pub(crate) type Rules = Arc<Tollgate<Memory<ManualClock>>>;
 
 /// A limiter on this store that goes by these rules.
 pub(crate) fn by_rules<S: Store>(store: S, rules: &str) -> Arc<Tollgate<S>> {
-    Arc::new(Tollgate::new(Limiter::new(store), parsed(rules)))
+    Arc::new(Tollgate::new(Limiter::new(store), parsed(rules)).unwrap())
 }
 
 /// A limiter on this store that has no rules.

@@ -29,7 +29,8 @@ impl Followed {
         fs::write(&path, rules(1)).unwrap();
         let mut reading = Reading::first(&path);
         let file: &mut RuleFile = reading.file.as_mut().unwrap();
-        let gate = Arc::new(Tollgate::new(Limiter::in_memory(), file.rules.take().unwrap()));
+        let gate =
+            Arc::new(Tollgate::new(Limiter::in_memory(), file.rules.take().unwrap()).unwrap());
         let follower = Follower::new(gate, path, &reading, Reloads::new());
         Self { folder, follower }
     }

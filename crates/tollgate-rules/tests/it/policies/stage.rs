@@ -65,7 +65,7 @@ impl Stage {
     pub(super) fn of(name: &str) -> Self {
         let rules = load(name).rules.expect("there are no errors");
         let clock = ManualClock::at(NEW_YEAR);
-        let gate = Tollgate::new(Limiter::new(Memory::with_clock(clock.clone())), rules);
+        let gate = Tollgate::new(Limiter::new(Memory::with_clock(clock.clone())), rules).unwrap();
         Self { clock, gate }
     }
 
