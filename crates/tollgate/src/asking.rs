@@ -135,7 +135,7 @@ impl<S: Store> Limiter<S> {
         checks: &[Check<'_>],
         answers: &mut Vec<Decision>,
     ) -> Result<(), CheckError> {
-        let calendar = checks.iter().any(|check| check.limit().calendar().is_some());
+        let calendar = has_calendar(checks);
         let now = if calendar { self.store().clock().now() } else { Time::EPOCH };
         let within: Vec<Check<'_>> = checks.iter().map(|check| in_period(*check, now)).collect();
         let sets: Vec<Set<'_>> = within.iter().map(|check| Set::one(check, fresh_id())).collect();
@@ -152,42 +152,57 @@ impl<S: Store> Limiter<S> {
         Ok(())
     }
 
-    /// Asks plans, each by itself.
+    /// Decides plans in their order, each as if it had been sent alone.
+    ///
+    /// The store may find that a calendar period is stale; such a plan is then sent again. Hence a
+    /// plan with a calendar ends its call: everything behind it is sent once it has been decided.
     pub(crate) async fn ask_plans(&self, plans: &[Plan<'_>]) -> Vec<Result<Verdict, CheckError>> {
         let mut verdicts = Vec::with_capacity(plans.len());
         for plans in plans.chunks(S::TOGETHER) {
-            self.ask_together(plans, &mut verdicts).await;
+            for plans in plans.split_inclusive(|plan| !Self::is_simple(plan.checks())) {
+                match plans.split_last() {
+                    // An invalid plan is not sent: the way of a single plan returns its error.
+                    Some((invalid, before)) if validate_all(invalid.checks()).is_err() => {
+                        self.ask_together(before, &mut verdicts).await;
+                        verdicts.push(self.ask_all(invalid).await);
+                    }
+                    _ => self.ask_together(plans, &mut verdicts).await,
+                }
+            }
         }
         verdicts
     }
 
-    /// Asks a few of them in one go.
+    /// Decides valid plans in one call to the store; only the last may have a calendar.
     async fn ask_together(
         &self,
         plans: &[Plan<'_>],
         verdicts: &mut Vec<Result<Verdict, CheckError>>,
     ) {
-        // What needs a calendar, or can not be asked at all, goes the way of a single plan.
-        let simple: SmallVec<[bool; ASKED_TOGETHER]> =
-            plans.iter().map(|plan| Self::is_simple(plan.checks())).collect();
-        let together = plans.iter().zip(&simple).filter(|(_, simple)| **simple);
-        let sets: SmallVec<[Set<'_>; ASKED_TOGETHER]> =
-            together.map(|(plan, _)| plan.manner().set_of(plan.checks())).collect();
+        let Some((last, before)) = plans.split_last() else { return };
+        let mut within: SmallVec<[Check<'_>; 2]> = SmallVec::new();
+        if has_calendar(last.checks()) {
+            let now = self.store().clock().now();
+            within.extend(last.checks().iter().map(|check| in_period(*check, now)));
+        }
+        let last_checks = if within.is_empty() { last.checks() } else { &within };
+        let sets: SmallVec<[Set<'_>; ASKED_TOGETHER]> = before
+            .iter()
+            .map(|plan| plan.manner().set_of(plan.checks()))
+            .chain([last.manner().set_of(last_checks)])
+            .collect();
         let mut decisions = vec![None; sets.iter().map(|set| set.checks().len()).sum()];
         let mut applied = Vec::with_capacity(sets.len());
         let outcome = self.store().apply_many(&sets, &mut decisions, &mut applied).await;
         let (mut decisions, mut applied) = (&decisions[..], applied.into_iter());
-        for (plan, simple) in plans.iter().zip(simple) {
-            if !simple {
-                verdicts.push(self.ask_all(plan).await);
-                continue;
-            }
+        for plan in plans {
             let (own, rest) = decisions.split_at(plan.checks().len());
             decisions = rest;
             verdicts.push(match (applied.next(), &outcome) {
                 (Some(Applied { ruling: Ruling::Contradictory, .. }), _) => {
                     Err(CheckError::ContradictoryLimits)
                 }
+                (Some(Applied { ruling: Ruling::Stale, .. }), _) => self.ask_all(plan).await,
                 (Some(applied), _) => {
                     let mut verdict = Verdict::unresolved(own.len());
                     verdict.places().copy_from_slice(own);
@@ -215,13 +230,10 @@ impl<S: Store> Limiter<S> {
         manner: Manner,
         decisions: &mut [Option<Decision>],
     ) -> Result<Applied, CheckError> {
-        if checks.len() > Self::MAX_CHECKS {
-            return Err(CheckError::TooManyChecks { found: checks.len() });
-        }
-        checks.iter().try_for_each(validate)?;
+        validate_all(checks)?;
         // Once for the window this process believes in, then for the store's own time. Without
         // a calendar the store's is the only clock that has to be read.
-        let calendar = checks.iter().any(|check| check.limit().calendar().is_some());
+        let calendar = has_calendar(checks);
         let mut within: SmallVec<[Check<'_>; 2]> = SmallVec::new();
         let mut time = if calendar { self.store().clock().now() } else { Time::EPOCH };
         for _ in 0..CALENDAR_TRIES {
@@ -251,6 +263,19 @@ fn validate(check: &Check<'_>) -> Result<(), CheckError> {
         return Err(CheckError::KeyTooLong { bytes });
     }
     Ok(())
+}
+
+/// Checks the size of a plan and of its keys.
+fn validate_all(checks: &[Check<'_>]) -> Result<(), CheckError> {
+    if checks.len() > Limiter::<Memory>::MAX_CHECKS {
+        return Err(CheckError::TooManyChecks { found: checks.len() });
+    }
+    checks.iter().try_for_each(validate)
+}
+
+/// Whether any of these checks counts in calendar periods.
+fn has_calendar(checks: &[Check<'_>]) -> bool {
+    checks.iter().any(|check| check.limit().calendar().is_some())
 }
 
 /// The check with the calendar window that `now` falls into, unless it came with one around it.

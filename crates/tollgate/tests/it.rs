@@ -13,6 +13,7 @@ mod it {
     mod holding;
     mod hurry;
     mod limiter;
+    mod order;
     mod snapshot;
     mod verdicts;
     mod waiting;

@@ -2,6 +2,7 @@
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "tests fail by panicking")]
 
+mod batches;
 mod callers;
 mod costs;
 mod descriptors;

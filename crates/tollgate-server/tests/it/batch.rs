@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::gate::Gate;
+use super::resp_client::{Answer, command};
 
 const PATH: &str = "/v1/throttle/batch";
 const ALGORITHMS: [&str; 6] =
@@ -91,7 +92,8 @@ rules:
   - { name: soft, match: { path: "/soft/**" }, key: user, limit: 1/min, soft: { extra: 2, delay: 50ms } }
   - { name: shadow, key: user, limit: 1/min, mode: shadow }
   - { name: keyed, match: { path: /keyed }, key: api_key, limit: 2/min }
-  - { name: all, key: [], limit: 40/min, algorithm: sliding_window }
+  - { name: exports, match: { path: "/soft/**" }, key: [], limit: 9/day, algorithm: fixed_window }
+  - { name: all, key: [], limit: 30/min, algorithm: sliding_window }
 block: [{ user: u4 }]
 allow: [{ user: u3 }]
 "#;
@@ -130,4 +132,28 @@ async fn a_list_may_be_longer_than_a_single_request() {
     assert_eq!(client.post("/v1/check/batch", &list).await.status, 200);
     let longer = format!("{list}{}", " ".repeat(1 << 20));
     assert_eq!(client.post("/v1/check/batch", longer).await.status, 413);
+}
+
+#[tokio::test]
+async fn a_request_with_a_calendar_window_keeps_its_place() {
+    const RULES: &str = "
+        rules:
+          - { name: all, key: [], limit: 2/min }
+          - { name: exports, match: { path: /export }, key: [], limit: 5/day, algorithm: fixed_window }
+    ";
+    let (gate, _) = Gate::by(RULES).await;
+    let request = |path: &str| json!({"attributes": {"path": path}});
+    let list = json!(["/export", "/a", "/b"].map(request)).to_string();
+    let verdicts = gate.client().await.post("/v1/check/batch", list).await.json();
+    let allowed: Vec<_> = (0..3).map(|index| verdicts[index]["allowed"].clone()).collect();
+    assert_eq!(allowed, [json!(true), json!(true), json!(false)], "{verdicts}");
+
+    let (gate, _) = Gate::by(RULES).await;
+    let mut client = gate.resp().await;
+    let commands = ["/export", "/a", "/b"].map(|path| command(&["TOLLGATE.CHECK", "path", path]));
+    client.send(&commands.concat()).await;
+    for (place, allowed) in [1, 1, 0].into_iter().enumerate() {
+        let answer = client.answer().await;
+        assert_eq!(*answer.get("allowed"), Answer::Integer(allowed), "{place}: {answer:?}");
+    }
 }
