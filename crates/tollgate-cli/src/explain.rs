@@ -6,9 +6,11 @@ use std::process::ExitCode;
 
 use anyhow::anyhow;
 use tollgate::{Clock, SystemClock};
-use tollgate_rules::{Directory, Request, RuleFile};
+use tollgate_rules::descriptor::attribute;
+use tollgate_rules::{Attributes, Directory, Request, RuleFile, Value};
 
 use crate::args::ExplainArgs;
+use crate::descriptor::Descriptor;
 use crate::failure::Failure;
 use crate::output;
 
@@ -57,6 +59,31 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
     }
     let now = args.at.unwrap_or_else(|| SystemClock::new().now());
     let directory = Directory::new();
-    output::print(&rules.explain(&directory, &request, now).to_string())?;
+    let explain = |request: &Request<'_>| rules.explain(&directory, request, now).to_string();
+    if args.descriptors.is_empty() {
+        output::print(&explain(&request))?;
+    }
+    let count = args.descriptors.len();
+    for (index, descriptor) in args.descriptors.iter().enumerate() {
+        let attributes = Entries { domain: args.domain.as_deref().unwrap_or_default(), descriptor };
+        let request = Request::new().attributes(&attributes).entries(descriptor.keys().count());
+        let request = args.cost.map_or(request, |units| request.cost(units));
+        if count > 1 {
+            output::print(&format!("descriptor {} of {count}\n", index + 1))?;
+        }
+        output::print(&explain(&request))?;
+    }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The attributes of a descriptor.
+struct Entries<'a> {
+    domain: &'a str,
+    descriptor: &'a Descriptor,
+}
+
+impl Attributes for Entries<'_> {
+    fn get(&self, name: &str) -> Option<Value<'_>> {
+        attribute(name, self.domain, self.descriptor.entries())
+    }
 }

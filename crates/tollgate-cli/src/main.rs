@@ -10,6 +10,7 @@ mod bytes;
 mod check;
 mod colour;
 mod counted;
+mod descriptor;
 mod explain;
 mod failure;
 mod header;

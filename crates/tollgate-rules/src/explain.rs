@@ -217,9 +217,15 @@ fn shown(facts: &mut Facts<'_>, index: usize) -> String {
 }
 
 fn write_request(facts: &mut Facts<'_>, out: &mut String) {
-    let method = facts
-        .method()
-        .map_or_else(|| "a request".to_owned(), |method| method.escape_debug().to_string());
+    let unnamed = || match facts.request.entries {
+        Some(entries) => {
+            let domain = facts.attribute("domain").map(|domain| domain.as_text().into_owned());
+            let domain = domain.unwrap_or_default();
+            format!("a descriptor of {entries} entries from {}", domain.escape_debug())
+        }
+        None => "a request".to_owned(),
+    };
+    let method = facts.method().map_or_else(unnamed, |method| method.escape_debug().to_string());
     let sent = facts.target().map(|target| {
         let path = target.split(|byte| *byte == b'?').next().unwrap_or_default();
         String::from_utf8_lossy(path).escape_debug().to_string()

@@ -17,6 +17,7 @@ mod condition;
 mod cookie;
 mod costs;
 mod daytime;
+pub mod descriptor;
 mod digest;
 mod directory;
 mod doubts;

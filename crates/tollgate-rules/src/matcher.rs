@@ -21,8 +21,8 @@ pub(crate) struct Matcher {
     pub(crate) paths: Vec<Pattern>,
     pub(crate) headers: Vec<(Box<str>, Condition)>,
     pub(crate) attributes: Vec<(Box<str>, Condition)>,
-    /// How many entries a descriptor has to have, where it is said what they are.
-    pub(crate) entries: Option<usize>,
+    /// The entries that a descriptor has to have, and no others, by name in order.
+    pub(crate) entries: Option<Vec<Box<str>>>,
     pub(crate) identities: Vec<(usize, Condition)>,
     pub(crate) tiers: Option<Vec<TierId>>,
     pub(crate) addresses: Option<(usize, Networks)>,
@@ -59,6 +59,7 @@ pub(crate) enum Why {
     Header(usize),
     Attribute(usize),
     Entries,
+    Entry(usize),
     Identity(usize),
     Tier,
     Address,
@@ -120,11 +121,15 @@ impl Matcher {
                 return Err(Why::Attribute(index));
             }
         }
-        // What is no descriptor has attributes beside those that are asked for.
-        if let (Some(wanted), Some(found)) = (self.entries, facts.request.entries)
-            && wanted != found
-        {
-            return Err(Why::Entries);
+        if let Some(wanted) = &self.entries {
+            // A negated condition also admits an absent value, but an entry has to be there.
+            if let Some(absent) = wanted.iter().position(|name| facts.attribute(name).is_none()) {
+                return Err(Why::Entry(absent));
+            }
+            // Requests other than descriptors may have more attributes.
+            if facts.request.entries.is_some_and(|found| found != wanted.len()) {
+                return Err(Why::Entries);
+            }
         }
         for (index, (name, condition)) in self.headers.iter().enumerate() {
             if !header_admits(doubt, facts, name, condition) {
@@ -263,8 +268,13 @@ impl Why {
             Self::Attribute(index) => wants("attribute", matcher.attributes.get(index)),
             Self::Entries => {
                 let found = facts.request.entries.unwrap_or_default();
-                let wanted = matcher.entries.unwrap_or_default();
+                let wanted = matcher.entries.as_ref().map_or(0, Vec::len);
                 format!("the descriptor has {found} entries, it wants just the {wanted} it names")
+            }
+            Self::Entry(index) => {
+                let wanted = matcher.entries.as_ref().and_then(|entries| entries.get(index));
+                let name = wanted.map_or_else(String::new, |name| name.escape_debug().to_string());
+                format!("the descriptor has no entry `{name}`")
             }
             Self::Identity(index) => {
                 let wanted = matcher.identities.get(index);

@@ -6,6 +6,7 @@ use tollgate::Time;
 
 use super::request::RequestArgs;
 use crate::colour::Colour;
+use crate::descriptor::Descriptor;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExplainArgs {
@@ -15,6 +16,19 @@ pub(crate) struct ExplainArgs {
 
     #[command(flatten)]
     pub(crate) request: RequestArgs,
+
+    /// A descriptor as Envoy sends it, in place of a request, as in endpoint=login,user=42; may be repeated
+    #[arg(
+        long = "descriptor",
+        value_name = "KEY=VALUE,…",
+        requires = "domain",
+        conflicts_with_all = ["method", "path", "host", "ip", "headers", "attributes", "body_size"]
+    )]
+    pub(crate) descriptors: Vec<Descriptor>,
+
+    /// The domain that descriptors come from
+    #[arg(long, requires = "descriptors")]
+    pub(crate) domain: Option<String>,
 
     /// What the caller says it costs
     #[arg(long, value_name = "UNITS")]

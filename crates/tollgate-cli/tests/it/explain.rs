@@ -85,3 +85,54 @@ fn nothing_is_explained_by_a_file_with_mistakes() {
     assert_eq!((code, out.as_str()), (Some(1), ""));
     assert!(error.contains("there is no field `nme` in a rule"), "{error}");
 }
+
+#[test]
+fn descriptors_are_explained_as_the_service_reads_them() {
+    let folder = Folder::new();
+    let path = folder.write(
+        "rules.yaml",
+        "
+identify: { user: { attribute: user, secret: true } }
+rules:
+  - { name: logins, match: { domain: edge, descriptor: { endpoint: login, remote_address: '*' } }, key: ip, limit: 5/hour }
+  - { name: users, match: { descriptor: { user: { not: [banned] } } }, key: user, limit: 9/hour }
+",
+    );
+    let login = "endpoint=login,tollgate=charge,remote_address=203.0.113.9";
+    let explain = |arguments: &[&str]| run(&[&["explain", path.as_str()], arguments].concat());
+    let (code, out, error) = explain(&[
+        "--domain",
+        "edge",
+        "--descriptor",
+        login,
+        "--descriptor",
+        "user=ann",
+        "--cost",
+        "2",
+    ]);
+    assert_eq!((code, error.as_str()), (Some(0), ""), "{out}");
+    let (first, second) = out.split_once("descriptor 2 of 2\n").unwrap();
+    assert!(first.contains("a descriptor of 2 entries from edge"), "{first}");
+    assert!(first.contains("+ logins: applies") && first.contains("ip=203.0.113.9"), "{first}");
+    assert!(first.contains("2 of 5/hour"), "{first}");
+    assert!(
+        first.contains("- users: does not apply: the descriptor has no entry `user`"),
+        "{first}"
+    );
+    assert!(second.contains("+ users: applies") && !second.contains("ann"), "{second}");
+
+    let (_, out, _) = explain(&["--domain", "other", "--descriptor", login]);
+    assert!(
+        out.contains("- logins: does not apply: the attribute `domain` is not `edge`"),
+        "{out}"
+    );
+    for wrong in [
+        &["--descriptor", login][..],
+        &["--domain", "edge"],
+        &["--domain", "edge", "--descriptor", "endpoint"],
+        &["--domain", "edge", "--descriptor", login, "--path", "/login"],
+    ] {
+        let (code, _, error) = explain(wrong);
+        assert_eq!(code, Some(2), "{wrong:?}: {error}");
+    }
+}

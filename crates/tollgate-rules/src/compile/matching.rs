@@ -7,7 +7,7 @@ use crate::daytime::{Days, Daytime, DaytimeError, Minute};
 use crate::host::HostPattern;
 use crate::identity::Source;
 use crate::matcher::Matcher;
-use crate::node::{Node, Scalar, Value};
+use crate::node::{Entry, Node, Scalar, Value};
 
 impl Compiler<'_> {
     pub(super) fn matcher(&mut self, node: &Node) -> Matcher {
@@ -39,7 +39,7 @@ impl Compiler<'_> {
                 }
                 "descriptor" => {
                     matcher.attributes.extend(self.attribute_conditions(value));
-                    matcher.entries = Some(value.entries().len());
+                    matcher.entries = Some(self.descriptor_entries(value));
                 }
                 "identity" => matcher.identities = self.identity_conditions(value),
                 "tier" => {
@@ -138,6 +138,27 @@ impl Compiler<'_> {
                 .extend(condition.map(|condition| (entry.key.text.as_str().into(), condition)));
         }
         conditions
+    }
+
+    /// The names of the entries that a descriptor has to have.
+    fn descriptor_entries(&mut self, node: &Node) -> Vec<Box<str>> {
+        let mut names: Vec<Box<str>> = Vec::new();
+        for Entry { key, value } in node.entries() {
+            names.push(key.text.as_str().into());
+            if key.text == "domain" {
+                let message = "`domain` is not an entry of a descriptor";
+                self.error_at(key.span, "never-matches", message)
+                    .help("put it beside `descriptor`, as in `domain: edge`");
+            }
+            if value.get("present").and_then(Node::flag) == Some(false) {
+                let message = format!("the entry `{}` has to be there and absent", key.shown());
+                self.error(value, "never-matches", message).help(
+                    "leave the entry out: a descriptor with more entries than are named does not match",
+                );
+            }
+        }
+        names.sort_unstable();
+        names
     }
 
     fn identity_conditions(&mut self, node: &Node) -> Vec<(usize, Condition)> {

@@ -12,6 +12,7 @@ rules:
   - { name: both, match: { domain: [edge, inner], descriptor: { kind: login, user: '*' } }, key: user, limit: 3/min }
   - { name: one, match: { descriptor: { user: '*' } }, key: user, limit: 5/min }
   - { name: any, match: { attribute: { kind: login } }, key: [], limit: 9/min }
+  - { name: not-banned, match: { descriptor: { foo: '*', bar: { not: [banned] } } }, key: [], limit: 9/min }
   - { name: slots, match: { attribute: { kind: slot } }, key: user, limit: { concurrent: 1 } }
 ";
 
@@ -46,6 +47,14 @@ fn a_descriptor_has_the_entries_it_is_wanted_to_and_no_others() {
         (&login, Some(3), &["any"]),
         (&[("domain", "edge"), ("user", "a")], Some(1), &["one"]),
         (&[("domain", "edge"), ("user", "a")], Some(2), &[]),
+        // A negated condition wants its entry to be there, too.
+        (&[("foo", "x"), ("bar", "fine")], Some(2), &["not-banned"]),
+        (&[("foo", "x"), ("bar", "banned")], Some(2), &[]),
+        (&[("foo", "x")], Some(1), &[]),
+        (&[("foo", "x"), ("baz", "y")], Some(2), &[]),
+        (&[("foo", "x"), ("foo", "y")], Some(2), &[]),
+        (&[("foo", "x"), ("bar", "fine"), ("baz", "y")], None, &["not-banned"]),
+        (&[("foo", "x"), ("baz", "y")], None, &[]),
         // What is no descriptor has what it has.
         (&login, None, &["both", "one", "any"]),
     ] {

@@ -1,5 +1,6 @@
 //! A descriptor as a request: its entries are attributes, and so is the domain.
 
+use tollgate_rules::descriptor::{self, PURPOSE_ENTRY};
 use tollgate_rules::{Attributes, Purpose, Request, Value};
 use tonic::Status;
 
@@ -8,9 +9,7 @@ use super::proto::envoy::extensions::common::ratelimit::v3::RateLimitDescriptor;
 use super::proto::envoy::extensions::common::ratelimit::v3::rate_limit_descriptor::Entry;
 use super::proto::envoy::service::ratelimit::v3::RateLimitRequest;
 
-/// The entry that says what becomes of the hits, and is no attribute.
-const WHAT_FOR: &str = "tollgate";
-/// Its value: they are charged, whatever is left; what they are for has happened already.
+/// The value of [`PURPOSE_ENTRY`] that charges the hits whatever is left, as for past requests.
 const CHARGE: &str = "charge";
 
 /// A descriptor of a call.
@@ -65,8 +64,8 @@ impl<'m> Descriptor<'m> {
         for entry in &message.entries {
             match (entry.key.as_str(), entry.value.as_str()) {
                 ("", _) => return Err(wrong("has an entry without a key; give it one")),
-                (WHAT_FOR, CHARGE) => purpose = Purpose::Charge,
-                (WHAT_FOR, _) => {
+                (PURPOSE_ENTRY, CHARGE) => purpose = Purpose::Charge,
+                (PURPOSE_ENTRY, _) => {
                     return Err(wrong(
                         "has an entry `tollgate` that is not `charge`, the one thing it can say",
                     ));
@@ -91,8 +90,8 @@ impl<'m> Descriptor<'m> {
     }
 
     /// What came from whoever sends the call.
-    pub(super) fn entries(&self) -> impl Iterator<Item = &'m Entry> {
-        self.message.entries.iter().filter(|entry| entry.key != WHAT_FOR)
+    pub(super) fn entries(&self) -> impl Iterator<Item = &'m Entry> + Clone {
+        self.message.entries.iter().filter(|entry| entry.key != PURPOSE_ENTRY)
     }
 
     pub(super) fn domain(&self) -> &'m str {
@@ -102,16 +101,7 @@ impl<'m> Descriptor<'m> {
 
 impl Attributes for Descriptor<'_> {
     fn get(&self, name: &str) -> Option<Value<'_>> {
-        let value = |key: &str| {
-            let found = self.entries().find(|entry| entry.key == key);
-            found.map(|entry| Value::Text(&entry.value))
-        };
-        match name {
-            // An entry of that name is not heard: domains keep applications apart.
-            "domain" => Some(Value::Text(self.domain)),
-            // What Envoy calls the address of its client.
-            "ip" => value("ip").or_else(|| value("remote_address")),
-            name => value(name),
-        }
+        let entries = self.entries().map(|entry| (entry.key.as_str(), entry.value.as_str()));
+        descriptor::attribute(name, self.domain, entries)
     }
 }
