@@ -6,17 +6,23 @@ use crate::request::Headers;
 pub(crate) fn lone<'r>(headers: &'r dyn Headers, name: &str) -> Option<&'r [u8]> {
     let mut found = None;
     let mut ambiguous = false;
+    each(headers, name, &mut |value| {
+        ambiguous |= found.is_some_and(|earlier| earlier != value);
+        found = Some(value);
+    });
+    found.filter(|_| !ambiguous)
+}
+
+/// Visits every value of a cookie, over all lines.
+pub(crate) fn each<'r>(headers: &'r dyn Headers, name: &str, visit: &mut dyn FnMut(&'r [u8])) {
     headers.each("cookie", &mut |line| {
         for pair in line.split(|byte| *byte == b';') {
             let Some(equals) = pair.iter().position(|byte| *byte == b'=') else { continue };
             if pair[..equals].trim_ascii() == name.as_bytes() {
-                let value = unquoted(pair[equals + 1..].trim_ascii());
-                ambiguous |= found.is_some_and(|earlier| earlier != value);
-                found = Some(value);
+                visit(unquoted(pair[equals + 1..].trim_ascii()));
             }
         }
     });
-    found.filter(|_| !ambiguous)
 }
 
 fn unquoted(value: &[u8]) -> &[u8] {

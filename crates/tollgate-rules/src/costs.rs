@@ -87,7 +87,8 @@ impl Costs {
 
     /// What a request costs that is none of the endpoints.
     fn everything_else(&self, facts: &Facts<'_>) -> u64 {
-        let own = self.measured(facts).or_else(|| self.of_unknown_size(facts)).or(self.default);
+        let own = self.measured(facts).or_else(|| self.of_unknown_size(facts));
+        let own = own.or_else(|| self.of_repeated_length(facts)).or(self.default);
         own.unwrap_or_else(|| facts.request.cost.unwrap_or(1))
     }
 
@@ -95,6 +96,13 @@ impl Costs {
     fn of_unknown_size(&self, facts: &Facts<'_>) -> Option<u64> {
         let body = matches!(self.measure, Some(Measure::Body { .. }));
         self.max.filter(|_| body && !is_bodiless(facts))
+    }
+
+    /// What a body costs whose length is stated several times: the largest counts.
+    fn of_repeated_length(&self, facts: &Facts<'_>) -> Option<u64> {
+        let Some(Measure::Body { units, bytes }) = &self.measure else { return None };
+        let size = largest(facts, "content-length", |text| text.parse().ok())?;
+        Some(size.div_ceil(*bytes).saturating_mul(*units))
     }
 
     /// What the first endpoint costs that matches: the dearest, where a path can be read in several
@@ -128,8 +136,7 @@ impl Costs {
     fn measured(&self, facts: &Facts<'_>) -> Option<u64> {
         match self.measure.as_ref()? {
             Measure::Header(name) => {
-                let text = std::str::from_utf8(facts.header(name)?).ok()?;
-                Number::parse(text).map(rounded_up)
+                largest(facts, name, |text| Number::parse(text).map(rounded_up))
             }
             Measure::Attribute(name) => match facts.attribute(name)? {
                 Value::Flag(_) => None,
@@ -153,6 +160,16 @@ impl Endpoint {
         let matches = |pattern: &Pattern| path.is_some_and(|path| pattern.matches(path));
         self.method.as_deref().is_none_or(wanted) && self.path.as_ref().is_none_or(matches)
     }
+}
+
+/// The largest number among the lines of a header, so that a repeated line makes nothing cheaper.
+fn largest(facts: &Facts<'_>, name: &str, read: impl Fn(&str) -> Option<u64>) -> Option<u64> {
+    let mut most = None;
+    facts.request.headers.each(name, &mut |line| {
+        let text = std::str::from_utf8(line.trim_ascii()).ok();
+        most = most.max(text.and_then(&read));
+    });
+    most
 }
 
 /// Whether a request usually has no body, and says nothing of one.

@@ -206,7 +206,10 @@ fn counted(rule: &Rule) -> Option<&'static str> {
 /// What was found of an identity, masked if it is secret.
 fn shown(facts: &mut Facts<'_>, index: usize) -> String {
     match facts.identity(index) {
-        Identified::Missing => "missing".to_owned(),
+        Identified::Missing => match facts.values(index).len() {
+            0 | 1 => "missing".to_owned(),
+            several => format!("missing: the request carries {several} values"),
+        },
         Identified::Bytes(bytes) => String::from_utf8_lossy(bytes).escape_debug().to_string(),
         Identified::Digest(digest) => {
             let [first, second, third, ..] = digest;

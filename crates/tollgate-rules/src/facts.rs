@@ -1,6 +1,7 @@
 //! What is known of one request, found out when it is asked for and once.
 
 mod shown;
+mod values;
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -137,8 +137,7 @@ impl Matcher {
             }
         }
         for (index, (identity, condition)) in self.identities.iter().enumerate() {
-            let text = facts.identity_text(*identity);
-            if !condition.admits(text.as_deref().map(Value::Text).as_ref()) {
+            if !identity_admits(doubt, facts, *identity, condition) {
                 return Err(Why::Identity(index));
             }
         }
@@ -227,6 +226,28 @@ fn header_admits(doubt: Doubt, facts: &Facts<'_>, name: &str, condition: &Condit
         _ if lines == 0 => condition.admits(None),
         Doubt::For => met > 0,
         Doubt::Against => met == lines,
+    }
+}
+
+/// Upstreams may read any value of an identity that is repeated, or none: each is a reading of it.
+fn identity_admits(
+    doubt: Doubt,
+    facts: &mut Facts<'_>,
+    identity: usize,
+    condition: &Condition,
+) -> bool {
+    if let Some(text) = facts.identity_text(identity) {
+        return condition.admits(Some(&Value::Text(&text)));
+    }
+    let values = facts.values(identity);
+    let admits = |value: &Cow<'_, [u8]>| {
+        condition.admits(Some(&Value::Text(&String::from_utf8_lossy(value))))
+    };
+    let mut values =
+        values.iter().filter(|value| !Identified::value(&***value).is_missing()).map(admits);
+    match doubt {
+        Doubt::For => condition.admits(None) || values.any(|met| met),
+        Doubt::Against => condition.admits(None) && values.all(|met| met),
     }
 }
 

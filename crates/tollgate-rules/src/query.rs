@@ -4,21 +4,25 @@ use std::borrow::Cow;
 
 /// The value of a query parameter that is there once; twice with different values counts as not there.
 pub(crate) fn lone<'r>(target: &'r [u8], name: &str) -> Option<Cow<'r, [u8]>> {
-    let question = target.iter().position(|byte| *byte == b'?')?;
-    let query = target[question + 1..].split(|byte| *byte == b'#').next()?;
     let mut found: Option<Cow<'r, [u8]>> = None;
+    let mut ambiguous = false;
+    each(target, name, &mut |value| {
+        ambiguous |= found.as_ref().is_some_and(|earlier| *earlier != value);
+        found = Some(value);
+    });
+    found.filter(|_| !ambiguous)
+}
+
+/// Visits every value of a query parameter.
+pub(crate) fn each<'r>(target: &'r [u8], name: &str, visit: &mut dyn FnMut(Cow<'r, [u8]>)) {
+    let Some(question) = target.iter().position(|byte| *byte == b'?') else { return };
+    let query = target[question + 1..].split(|byte| *byte == b'#').next().unwrap_or_default();
     for pair in query.split(|byte| *byte == b'&') {
         let equals = pair.iter().position(|byte| *byte == b'=').unwrap_or(pair.len());
-        if *decoded(&pair[..equals]) != *name.as_bytes() {
-            continue;
+        if *decoded(&pair[..equals]) == *name.as_bytes() {
+            visit(decoded(pair.get(equals + 1..).unwrap_or_default()));
         }
-        let value = decoded(pair.get(equals + 1..).unwrap_or_default());
-        if found.as_ref().is_some_and(|earlier| *earlier != value) {
-            return None;
-        }
-        found = Some(value);
     }
-    found
 }
 
 /// A text of a form without its percent signs and pluses.

@@ -173,5 +173,5 @@ pub(crate) fn listing(rules: &RuleSet, facts: &mut Facts<'_>) -> Option<Listing>
             None => {}
         }
     }
-    found
+    if facts.carries_blocked_value() { Some(Listing::Block) } else { found }
 }

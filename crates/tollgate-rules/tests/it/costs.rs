@@ -79,7 +79,8 @@ fn headers_and_attributes_are_read_as_numbers() {
     assert_eq!(price("{ header: x-cost, default: 3, max: 500 }", &get("/")), 3);
     assert_eq!(
         price("{ header: x-cost, default: 3, max: 500 }", &header("7").header("x-cost", "8")),
-        3
+        8,
+        "a repeated line makes nothing cheaper"
     );
     for (value, units) in [
         (Value::Whole(7), 7),

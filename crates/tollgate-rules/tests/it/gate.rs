@@ -191,8 +191,14 @@ pub(crate) struct Call {
 }
 
 impl Call {
-    /// Whether upstreams may read its path in several ways.
+    /// Whether upstreams may read its path, or a repeated header, in several ways.
     pub(crate) fn has_several_readings(&self) -> bool {
+        let differs = |(name, value): &(&str, Vec<u8>)| {
+            self.headers.iter().any(|(other, text)| other == name && text != value)
+        };
+        if self.headers.iter().any(differs) {
+            return true;
+        }
         let told = self.attributes.iter().filter(|(name, _)| *name == "path");
         let told = told.map(|(_, path)| path.as_text().into_owned());
         let mut targets = self.target.iter().cloned().chain(told);

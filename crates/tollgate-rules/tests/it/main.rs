@@ -18,6 +18,7 @@ mod planning;
 mod policies;
 mod random;
 mod reload;
+mod repeated;
 mod reservations;
 mod scopes;
 mod second_bursts;

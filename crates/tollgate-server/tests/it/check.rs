@@ -292,3 +292,22 @@ async fn a_shadow_is_told_and_never_in_the_way() {
         assert_eq!((&reply.json()["rule"], &reply.json()["limit"]), (&Value::Null, &Value::Null));
     }
 }
+
+#[tokio::test]
+async fn a_blocked_caller_does_not_pass_by_repeating_its_header() {
+    const RULES: &str = "
+        identify: { user: { header: x-user-id } }
+        rules: [{ name: all, key: user, limit: 100/min }]
+        block: [{ user: mallory }]
+    ";
+    let (gate, _) = Gate::by(RULES).await;
+    let mut client = gate.client().await;
+    for headers in [
+        json!({"x-user-id": "mallory"}),
+        json!({"x-user-id": ["bob", "mallory"]}),
+        json!({"x-user-id": "mallory,bob"}),
+    ] {
+        let reply = client.post("/v1/check", json!({"headers": headers}).to_string()).await;
+        assert_eq!(reply.status, 403, "{headers}");
+    }
+}
