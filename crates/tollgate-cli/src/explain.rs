@@ -84,6 +84,6 @@ struct Entries<'a> {
 
 impl Attributes for Entries<'_> {
     fn get(&self, name: &str) -> Option<Value<'_>> {
-        attribute(name, self.domain, self.descriptor.entries())
+        attribute(name, self.domain, &self.descriptor.entries())
     }
 }

@@ -177,7 +177,7 @@ impl<S: Store> Tollgate<S> {
         let known =
             known.ok_or_else(|| CallerError::UnknownIdentity { identity: identity.into() })?;
         known
-            .subject(value, &rules.digester)
+            .subject(value, &rules.digester, rules.folding)
             .map_err(|_| CallerError::NotACaller { identity: identity.into() })
     }
 }

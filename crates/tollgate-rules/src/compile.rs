@@ -2,6 +2,7 @@
 
 mod conditions;
 mod costs;
+mod folding;
 mod headers;
 mod identities;
 mod limits;
@@ -30,6 +31,7 @@ use crate::identity::Identity;
 use crate::index::Index;
 use crate::load::{Document, Files, LARGEST_TABLE, Loaded};
 use crate::node::{Entry, Node, Scalar, Value};
+use crate::path::Folding;
 use crate::policies::PolicyNames;
 use crate::report::Report;
 use crate::rule::Rule;
@@ -88,7 +90,7 @@ struct Compiler<'c> {
     directory: Directory,
     networks: Vec<ListedNetworks>,
     has_secret: bool,
-    ignore_case: bool,
+    folding: Folding,
     guesses: Guesses,
 }
 
@@ -117,7 +119,7 @@ impl<'c> Compiler<'c> {
             directory: Directory::new(),
             networks: Vec::new(),
             has_secret: false,
-            ignore_case: false,
+            folding: Folding::default(),
             guesses: Guesses::default(),
         }
     }
@@ -125,10 +127,8 @@ impl<'c> Compiler<'c> {
     fn compile(&mut self, documents: &[Document]) -> Compiled {
         let settings = self.settings(documents);
         let headers = self.headers(documents);
-        self.ignore_case = self
-            .once(documents, "paths")
-            .and_then(|paths| paths.get("ignore_case")?.flag())
-            .unwrap_or(false);
+        let paths = self.once(documents, "paths");
+        self.folding = paths.map(|paths| self.folding(paths)).unwrap_or_default();
         if let Some(zone) = self.once(documents, "timezone") {
             self.zone = self.zone_name(zone);
         }
@@ -145,6 +145,9 @@ impl<'c> Compiler<'c> {
         // What is half understood looks doubtful in ways that its author did not mean.
         if !self.findings.has_errors() {
             crate::doubts::check(&drafts, &self.identities, &mut self.findings);
+            if paths.is_none() {
+                crate::doubts::spellings(&drafts, &mut self.findings);
+            }
             if let (true, false, Some(first)) =
                 (drafts.is_empty(), none_in_words, documents.first())
             {
@@ -177,7 +180,7 @@ impl<'c> Compiler<'c> {
                 networks: std::mem::take(&mut self.networks),
                 digester: self.digester.clone(),
                 has_secret: self.has_secret,
-                ignore_case: self.ignore_case,
+                folding: self.folding,
                 headers,
                 generation: crate::ruleset::next_generation(),
             },

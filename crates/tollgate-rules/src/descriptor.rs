@@ -11,7 +11,7 @@ pub const PURPOSE_ENTRY: &str = "tollgate";
 pub fn attribute<'d>(
     name: &str,
     domain: &'d str,
-    entries: impl Iterator<Item = (&'d str, &'d str)> + Clone,
+    entries: &(impl Iterator<Item = (&'d str, &'d str)> + Clone),
 ) -> Option<Value<'d>> {
     let value = |wanted: &str| {
         let found = entries.clone().find(|(key, _)| *key == wanted);

@@ -6,6 +6,7 @@ use crate::compile::Draft;
 use crate::finding::{Finding, Findings};
 use crate::identity::Identity;
 use crate::limits::{Limits, Owing, Windows};
+use crate::path::Pattern;
 use crate::rule::{Mode, Rule};
 
 /// A burst of more than so many times what comes back in one period is doubtful.
@@ -26,6 +27,47 @@ pub(crate) fn check(drafts: &[Draft], identities: &[Identity], findings: &mut Fi
     }
     hidden(drafts, findings);
     too_many_checks(drafts, findings);
+}
+
+/// Notes once that a rule for a literal path does not apply to other spellings of it.
+///
+/// Only where no rule for all paths limits those other spellings.
+pub(crate) fn spellings(drafts: &[Draft], findings: &mut Findings) {
+    let limits = |draft: &&Draft| {
+        let rule = &draft.rule;
+        let owes = rule.limits.each().iter().any(|windows| !windows.owed().is_empty());
+        rule.mode == Mode::Enforce && (owes || rule.cooldown.is_some())
+    };
+    let for_all = |draft: &Draft| {
+        let matcher = draft.matcher();
+        let all_paths = matcher.wants() == 1 && matcher.paths.iter().any(Pattern::is_everything);
+        all_paths || matcher.is_empty()
+    };
+    if drafts.iter().filter(limits).any(for_all) {
+        return;
+    }
+    let literal = |draft: &Draft| {
+        let matcher = draft.matcher();
+        let mut paths = matcher.paths.iter().filter(|_| !matcher.untold);
+        let has_letters = |path: &str| path.bytes().any(|byte| byte.is_ascii_alphabetic());
+        let literal = |path: &Pattern| {
+            Some(path.to_string()).filter(|it| path.is_literal() && has_letters(it))
+        };
+        Some((draft.span, paths.find_map(literal)?))
+    };
+    let Some((span, path)) = drafts.iter().filter(limits).find_map(literal) else { return };
+    let message = format!(
+        "`{}`, `{path}.`, `{path}%20` and `{path}%0a` are other paths than `{path}` to this rule",
+        path.to_ascii_uppercase()
+    );
+    findings.push(
+        Finding::note(span, "spellings", message)
+            .label("some frameworks (Express, IIS, Rails) fold case or trim the end of a path")
+            .help(
+                "if yours does, write `paths: { ignore_case: true, ignore_trailing: [\".\", \"%20\", \"%0a\"] }` \
+                 at the top of the file, and `paths: {}` if it does not",
+            ),
+    );
 }
 
 fn never_applies(draft: &Draft, findings: &mut Findings) {
@@ -256,5 +298,42 @@ mod tests {
         let file = RuleFile::load_with(Path::new("rules.yaml"), &shelf, &|_| None).unwrap();
         let hidden = file.report.findings().iter().filter(|finding| finding.code() == "hidden");
         assert_eq!(hidden.count(), 3 * NEAR);
+    }
+
+    #[test]
+    fn other_spellings_are_noted_once_unless_they_are_limited_or_the_file_speaks_of_paths() {
+        let login = "- { name: logins, key: ip, limit: 5/min, match: { path: /login } }";
+        let reset = "- { name: resets, key: ip, limit: 5/min, match: { path: /reset } }";
+        let notes = |above: &str, rules: &[&str]| {
+            let text = format!("{above}\nrules:\n  {}\n", rules.join("\n  "));
+            let shelf = Shelf::new().with("rules.yaml", text);
+            let file = RuleFile::load_with(Path::new("rules.yaml"), &shelf, &|_| None).unwrap();
+            assert_eq!((file.report.errors(), file.report.warnings()), (0, 0), "{}", file.report);
+            file.report.findings().len()
+        };
+        let cooldown = "cooldown: { after: 5, within: 10m, block: 15m }";
+        let blocked = format!("- {{ name: a, key: ip, {cooldown}, match: {{ path: /login }} }}");
+        assert_eq!(notes("", &[login, reset]), 1);
+        assert_eq!(notes("", &[&blocked]), 1);
+        assert_eq!(notes("paths: {}", &[login, reset]), 0);
+        assert_eq!(notes("paths: { ignore_trailing: . }", &[login, reset]), 0);
+        for (sibling, noted) in [
+            ("- { name: all, key: ip, limit: 9/min }", 0),
+            ("- { name: all, key: ip, limit: 9/min, match: { path: '/**' } }", 0),
+            ("- { name: all, key: ip, limit: 9/min, mode: shadow }", 1),
+            ("- { name: posts, key: ip, limit: 9/min, match: { method: POST } }", 1),
+            ("- { name: posts, key: ip, limit: 9/min, match: { method: POST, path: '/**' } }", 1),
+        ] {
+            assert_eq!(notes("", &[login, sibling]), noted, "{sibling}");
+        }
+        for quiet in [
+            "- { name: a, key: ip, limit: 5/min, match: { path: /login }, mode: shadow }",
+            "- { name: a, key: ip, limit: 5/min, match: { path: '/login/**' } }",
+            "- { name: a, key: ip, limit: 5/min, match: { path: '/users/{id}' } }",
+            "- { name: a, key: ip, limit: 5/min, match: { path: / } }",
+            "- { name: a, key: ip, limit: 5/min, match: { not: { path: /login } } }",
+        ] {
+            assert_eq!(notes("", &[quiet]), 0, "{quiet}");
+        }
     }
 }

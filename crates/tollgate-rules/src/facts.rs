@@ -95,8 +95,8 @@ impl<'r> Facts<'r> {
     /// The path, in each of its readings.
     pub(crate) fn paths(&mut self) -> Option<&Paths<'r>> {
         if matches!(self.paths, Found::Unasked) {
-            let ignore_case = self.rules.ignore_case;
-            let paths = self.target().map(|target| Paths::of(target, ignore_case));
+            let folding = self.rules.folding;
+            let paths = self.target().map(|target| Paths::of(target, folding));
             self.paths = paths.map_or(Found::Nothing, Found::This);
         }
         match &self.paths {
@@ -203,19 +203,15 @@ impl<'r> Facts<'r> {
                 .and_then(|target| query::lone(target, name))
                 .map_or(Identified::Missing, Identified::value),
             Source::Path { pattern, name } => {
-                let segment = self.paths().and_then(|paths| {
-                    paths
-                        .readings()
-                        .find_map(|path| pattern.capture(path, name))
-                        .map(<[u8]>::to_vec)
-                });
-                segment.map_or(Identified::Missing, Identified::value)
+                let paths = self.paths();
+                let captured =
+                    paths.and_then(|paths| paths.agreed(|path| pattern.capture(path, name)));
+                captured.map_or(Identified::Missing, |it| Identified::value(it.to_vec()))
             }
             Source::Segment(number) => {
-                let segment = self
-                    .paths()
-                    .and_then(|paths| nth_segment(paths.main(), *number).map(<[u8]>::to_vec));
-                segment.map_or(Identified::Missing, Identified::value)
+                let paths = self.paths();
+                let segment = paths.and_then(|paths| paths.agreed(|it| nth_segment(it, *number)));
+                segment.map_or(Identified::Missing, |it| Identified::value(it.to_vec()))
             }
             Source::Method => self.method().map_or(Identified::Missing, |method| {
                 Identified::value(method.to_ascii_uppercase().into_bytes())

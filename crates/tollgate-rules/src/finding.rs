@@ -9,6 +9,8 @@ pub enum Severity {
     Error,
     /// The files can be used, but probably do not say what was meant.
     Warning,
+    /// The files can be used; whether they say what was meant depends on the upstream.
+    Note,
 }
 
 /// A mistake at a place, with what would be right.
@@ -32,6 +34,11 @@ impl Finding {
     /// Something that is allowed, but hardly meant.
     pub fn warning(span: Span, code: &'static str, message: impl Into<String>) -> Self {
         Self::new(Severity::Warning, span, code, message.into())
+    }
+
+    /// Something that may be meant, and has a consequence that is easily missed.
+    pub fn note(span: Span, code: &'static str, message: impl Into<String>) -> Self {
+        Self::new(Severity::Note, span, code, message.into())
     }
 
     fn new(severity: Severity, span: Span, code: &'static str, message: String) -> Self {
@@ -117,6 +124,7 @@ impl Findings {
             match finding.severity {
                 Severity::Error => *errors += 1,
                 Severity::Warning => *warnings += 1,
+                Severity::Note => {}
             }
         }
     }

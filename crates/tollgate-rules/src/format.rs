@@ -99,11 +99,18 @@ static LISTENER: Shape = Shape {
 static PATHS: Shape = Shape {
     name: "the reading of paths",
     about: "How paths are read.",
-    fields: &[optional(
-        "ignore_case",
-        "Whether `/Checkout` and `/checkout` are the same path.",
-        Kind::Flag,
-    )],
+    fields: &[
+        optional(
+            "ignore_case",
+            "Whether `/Checkout` and `/checkout` are the same path.",
+            Kind::Flag,
+        ),
+        optional(
+            "ignore_trailing",
+            "Characters that upstreams ignore at the end of a segment, as in `[\".\", \"%20\"]`.",
+            Kind::OneOrMany(&Kind::Text),
+        ),
+    ],
     others: None,
 };
 

@@ -9,7 +9,7 @@ use crate::address::group::{Group, Prefixes};
 use crate::digest::Digester;
 use crate::host::HostName;
 use crate::keys::Keys;
-use crate::path::Pattern;
+use crate::path::{Folding, Pattern};
 
 /// One way of telling callers apart.
 #[derive(Debug)]
@@ -90,6 +90,7 @@ impl Identity {
         &self,
         value: &str,
         digester: &Digester,
+        folding: Folding,
     ) -> Result<Box<[u8]>, NotACaller> {
         let found = match &self.source {
             Source::Address { prefixes, .. } => {
@@ -100,6 +101,10 @@ impl Identity {
             Source::Host => HostName::of(value)
                 .map_or(Identified::Missing, |host| Identified::value(host.as_bytes().to_vec())),
             Source::Fingerprint(_) => return Err(NotACaller::Fingerprint),
+            Source::Path { .. } | Source::Segment(_) => {
+                Identified::value(folding.folded(value.as_bytes()))
+                    .guarded(self.secret, |of, bytes| digester.digest(of, [bytes]))
+            }
             _ => Identified::value(value.as_bytes())
                 .guarded(self.secret, |of, bytes| digester.digest(of, [bytes])),
         };

@@ -7,6 +7,7 @@
 //! hexadecimal digits) stay encoded, so that normalising twice changes nothing.
 
 mod error;
+mod folding;
 mod glob;
 mod inclusion;
 mod normal;
@@ -20,6 +21,7 @@ mod tests;
 use smallvec::SmallVec;
 
 pub(crate) use self::error::PatternError;
+pub(crate) use self::folding::Folding;
 pub(crate) use self::pattern::Pattern;
 pub(crate) use self::router::Router;
 
@@ -39,16 +41,18 @@ pub(crate) struct Paths<'r> {
     written: Buffer,
     /// Where each written reading ends.
     ends: SmallVec<[usize; 4]>,
+    /// Where slashes are doubled, the path with its empty segments.
+    with_empty: Option<Buffer>,
 }
 
 impl<'r> Paths<'r> {
     /// Reads a request target: `/path?query`, `http://host/path`, or `*`.
-    pub(crate) fn of(target: &'r [u8], ignore_case: bool) -> Self {
-        match already_normal(target, ignore_case) {
+    pub(crate) fn of(target: &'r [u8], folding: Folding) -> Self {
+        match already_normal(target, folding) {
             Some(path) => Self::as_sent(path),
             None => match path_part(target) {
                 path @ b"*" => Self::as_sent(path),
-                path => Self::written(path, ignore_case),
+                path => Self::written(path, folding),
             },
         }
     }
@@ -69,26 +73,55 @@ impl<'r> Paths<'r> {
         self.readings().next().unwrap_or(b"/")
     }
 
-    fn as_sent(path: &'r [u8]) -> Self {
-        Self { as_sent: Some(path), written: Buffer::new(), ends: SmallVec::new() }
+    /// The segment that `capture` finds, if every reading has the same one.
+    ///
+    /// Upstreams that keep empty segments differ only where they find another one.
+    pub(crate) fn agreed<'p>(
+        &'p self,
+        capture: impl Fn(&'p [u8]) -> Option<&'p [u8]>,
+    ) -> Option<&'p [u8]> {
+        let mut captured = self.readings().map(&capture);
+        let first = captured.next()??;
+        let other = self.with_empty.as_ref().and_then(|path| capture(path));
+        // Readings beyond the most there can be may differ as well.
+        let agree = captured.all(|other| other == Some(first)) && self.ends.len() < MOST;
+        (agree && other.is_none_or(|other| other == first)).then_some(first)
     }
 
-    fn written(path: &[u8], ignore_case: bool) -> Self {
-        let mut paths = Self { as_sent: None, written: Buffer::new(), ends: SmallVec::new() };
-        let seen = paths.add(path, MAIN, ignore_case);
+    /// The segments that `capture` finds, in every reading that has one.
+    pub(crate) fn captured<'p>(
+        &'p self,
+        capture: impl Fn(&'p [u8]) -> Option<&'p [u8]>,
+    ) -> impl Iterator<Item = &'p [u8]> {
+        let with_empty = self.with_empty.iter().map(SmallVec::as_slice);
+        self.readings().chain(with_empty).filter_map(capture)
+    }
+
+    fn as_sent(path: &'r [u8]) -> Self {
+        let (written, ends) = (Buffer::new(), SmallVec::new());
+        Self { as_sent: Some(path), written, ends, with_empty: None }
+    }
+
+    fn written(path: &[u8], folding: Folding) -> Self {
+        let (written, ends) = (Buffer::new(), SmallVec::new());
+        let mut paths = Self { as_sent: None, written, ends, with_empty: None };
+        if path.windows(2).any(|pair| pair == b"//") {
+            normal::write(path, WITH_EMPTY, folding, paths.with_empty.get_or_insert_default());
+        }
+        let seen = paths.add(path, MAIN, folding);
         for other in seen.others() {
             if paths.ends.len() == MOST {
                 break;
             }
-            paths.add(path, other, ignore_case);
+            paths.add(path, other, folding);
         }
         paths
     }
 
     /// Writes one more reading, unless it says the same as an earlier one.
-    fn add(&mut self, path: &[u8], reading: Reading, ignore_case: bool) -> Seen {
+    fn add(&mut self, path: &[u8], reading: Reading, folding: Folding) -> Seen {
         let start = self.written.len();
-        let seen = normal::write(path, reading, ignore_case, &mut self.written);
+        let seen = normal::write(path, reading, folding, &mut self.written);
         let added = self.written.get(start..).unwrap_or_default();
         if self.readings().any(|earlier| earlier == added) {
             self.written.truncate(start);
@@ -110,6 +143,9 @@ const MAIN: Reading = Reading {
 
 /// No character but `/` and `%2F` has a meaning of its own.
 const LITERAL: Reading = Reading { dots: Dots::Text, ..UNIX };
+
+/// The literal reading with empty segments, as of upstreams that do not merge slashes.
+const WITH_EMPTY: Reading = Reading { dots: Dots::TextAmongEmpty, ..LITERAL };
 
 /// A backslash and `;` are text, and dots are resolved.
 const UNIX: Reading = Reading { parameters: Parameters::Text, ..BACKSLASH_TEXT };
@@ -178,7 +214,7 @@ impl Seen {
 }
 
 /// The path within `target` if not a byte of it needs rewriting: the usual case.
-fn already_normal(target: &[u8], ignore_case: bool) -> Option<&[u8]> {
+fn already_normal(target: &[u8], folding: Folding) -> Option<&[u8]> {
     if target.first() != Some(&b'/') {
         return None;
     }
@@ -187,12 +223,15 @@ fn already_normal(target: &[u8], ignore_case: bool) -> Option<&[u8]> {
         match byte {
             b'/' => {
                 let behind = target.get(at + 1..).unwrap_or_default();
+                if ends_trimmed(target.get(..at).unwrap_or_default(), folding) {
+                    return None;
+                }
                 if behind.first() == Some(&b'/') || starts_with_dots(behind) {
                     return None;
                 }
             }
             b'%' | b';' | b'\\' => return None,
-            b'A'..=b'Z' if ignore_case => return None,
+            b'A'..=b'Z' if folding.ignores_case() => return None,
             b'?' | b'#' => {
                 path = target.get(..at).unwrap_or_default();
                 break;
@@ -200,10 +239,18 @@ fn already_normal(target: &[u8], ignore_case: bool) -> Option<&[u8]> {
             _ => {}
         }
     }
+    if ends_trimmed(path, folding) {
+        return None;
+    }
     match path {
         b"/" => Some(path),
         _ => Some(path.strip_suffix(b"/").unwrap_or(path)),
     }
+}
+
+/// Whether the text ends with a character that is ignored there.
+fn ends_trimmed(text: &[u8], folding: Folding) -> bool {
+    text.last().is_some_and(|last| folding.trims(*last))
 }
 
 /// Whether the text starts with a segment that is `.` or `..`.

@@ -18,7 +18,7 @@ pub(crate) struct ProcessKey {
 impl ProcessKey {
     /// A new key from the generator of the operating system.
     pub(crate) fn generate() -> Result<Self, RandomnessError> {
-        Self::generate_with(|bytes| getrandom::fill(bytes))
+        Self::generate_with(getrandom::fill)
     }
 
     fn generate_with(

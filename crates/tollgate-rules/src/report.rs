@@ -85,11 +85,12 @@ impl Report {
             text.push_str("\n\n");
         }
         let (errors, warnings) = (self.errors(), self.warnings());
-        let left = (errors + warnings).saturating_sub(SHOWN);
+        let notes = self.count(Severity::Note);
+        let left = (errors + warnings + notes).saturating_sub(SHOWN);
         if left > 0 {
             let _ = writeln!(text, "and {left} more");
         }
-        let counts = [(errors, "error"), (warnings, "warning")];
+        let counts = [(errors, "error"), (warnings, "warning"), (notes, "note")];
         let counts = counts.into_iter().filter(|(count, _)| *count > 0).map(|(count, noun)| {
             let plural = if count == 1 { "" } else { "s" };
             format!("{count} {noun}{plural}")

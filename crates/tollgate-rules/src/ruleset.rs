@@ -12,6 +12,7 @@ use crate::headers::HeaderSettings;
 use crate::identity::Identity;
 use crate::index::Index;
 use crate::limits::Windows;
+use crate::path::Folding;
 use crate::rule::Rule;
 use crate::tier::Tiers;
 #[cfg(feature = "jwt")]
@@ -40,7 +41,7 @@ pub struct RuleSet {
     pub(crate) digester: Digester,
     /// Whether the digester goes by a secret that was configured.
     pub(crate) has_secret: bool,
-    pub(crate) ignore_case: bool,
+    pub(crate) folding: Folding,
     pub(crate) headers: HeaderSettings,
     pub(crate) generation: u64,
 }

@@ -188,6 +188,7 @@ fn log_without(report: &Report, code: &str) {
         match severity {
             Severity::Error => error!("{finding}"),
             Severity::Warning => warn!("{finding}"),
+            Severity::Note => info!("{finding}"),
         }
     }
 }

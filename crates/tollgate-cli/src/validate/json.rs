@@ -47,6 +47,7 @@ fn found<'r>(report: &'r Report, finding: &'r Finding) -> Found<'r> {
         severity: match finding.severity() {
             Severity::Error => "error",
             Severity::Warning => "warning",
+            Severity::Note => "note",
         },
         code: finding.code(),
         message: finding.message(),

@@ -231,9 +231,7 @@ impl Compiler<'_> {
         secret: Option<&Scalar>,
     ) -> Option<Pattern> {
         match (Pattern::parse(text), secret) {
-            (Ok(pattern), _) => {
-                Some(if self.ignore_case { pattern.ignoring_case() } else { pattern })
-            }
+            (Ok(pattern), _) => Some(pattern.folded(self.folding)),
             (Err(_), Some(scalar)) => {
                 self.error_at(span, "bad-pattern", unsaid(scalar, "a pattern of paths"))
                     .help("use one as in `/users/{id}`");

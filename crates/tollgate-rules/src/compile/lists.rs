@@ -87,7 +87,7 @@ impl Compiler<'_> {
         if known.secret {
             self.sources.mask(span);
         }
-        match known.subject(value, &self.digester) {
+        match known.subject(value, &self.digester, self.folding) {
             Ok(subject) => Some(subject),
             Err(NotACaller::Address) => {
                 self.error_at(span, "bad-address", "this is not an address")

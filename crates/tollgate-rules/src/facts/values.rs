@@ -29,8 +29,9 @@ impl<'r> Facts<'r> {
         let headers = self.request.headers;
         match &identity.source {
             Source::Attribute(name) => {
-                let told = self.attribute(name);
-                told.into_iter().for_each(|told| add(&mut values, text_bytes(told.as_text())));
+                if let Some(told) = self.attribute(name) {
+                    add(&mut values, text_bytes(told.as_text()));
+                }
             }
             Source::Header(name) => {
                 headers.each(name, &mut |line| add(&mut values, line.trim_ascii().into()));
@@ -43,23 +44,24 @@ impl<'r> Facts<'r> {
                 query::each(target, name, &mut |value| add(&mut values, value));
             }
             Source::Path { pattern, name } => {
-                for path in self.paths().into_iter().flat_map(|paths| paths.readings()) {
-                    let captured = pattern.capture(path, name);
-                    captured.into_iter().for_each(|it| add(&mut values, it.to_vec().into()));
+                let Some(paths) = self.paths() else { return values };
+                for segment in paths.captured(|path| pattern.capture(path, name)) {
+                    add(&mut values, segment.to_vec().into());
                 }
             }
             Source::Segment(number) => {
-                for path in self.paths().into_iter().flat_map(|paths| paths.readings()) {
-                    let segment = nth_segment(path, *number);
-                    segment.into_iter().for_each(|it| add(&mut values, it.to_vec().into()));
+                let Some(paths) = self.paths() else { return values };
+                for segment in paths.captured(|path| nth_segment(path, *number)) {
+                    add(&mut values, segment.to_vec().into());
                 }
             }
             Source::Host => match self.host() {
                 Host::Named(host) => add(&mut values, host.as_bytes().to_vec().into()),
                 Host::Unknown => {}
                 Host::Malformed => headers.each("host", &mut |line| {
-                    let host = HostName::of(line);
-                    host.into_iter().for_each(|it| add(&mut values, it.as_bytes().to_vec().into()));
+                    if let Some(host) = HostName::of(line) {
+                        add(&mut values, host.as_bytes().to_vec().into());
+                    }
                 }),
             },
             Source::Claim { token, claim } => self.claimed(*token, claim, &mut values),
@@ -122,8 +124,9 @@ impl<'r> Facts<'r> {
         }
         for text in texts {
             let claims = token.verifier.claims(text.trim_ascii(), self.now).ok();
-            let value = claims.and_then(|claims| claims.text(claim).map(Cow::into_owned));
-            value.into_iter().for_each(|it| add(values, it.into_bytes().into()));
+            if let Some(text) = claims.as_ref().and_then(|claims| claims.text(claim)) {
+                add(values, text.into_owned().into_bytes().into());
+            }
         }
     }
 

@@ -1,5 +1,6 @@
 //! A segment with stars in it, like `*.pdf`.
 
+use super::folding::Folding;
 use super::inclusion::{self, Place};
 
 /// Fixed texts with any text between two neighbours: `a*b` is `a` and `b`.
@@ -37,11 +38,14 @@ impl Glob {
         inclusion::covers(&self.letters(), &other.letters())
     }
 
-    pub(super) fn to_lower_case(&self) -> Self {
+    pub(super) fn folded(&self, folding: Folding) -> Self {
+        let cased = |piece: &[u8]| {
+            if folding.ignores_case() { piece.to_ascii_lowercase().into() } else { piece.into() }
+        };
         Self {
-            first: self.first.to_ascii_lowercase().into(),
-            middle: self.middle.iter().map(|piece| piece.to_ascii_lowercase().into()).collect(),
-            last: self.last.to_ascii_lowercase().into(),
+            first: cased(&self.first),
+            middle: self.middle.iter().map(|piece| cased(piece)).collect(),
+            last: (*folding.folded(&self.last)).into(),
         }
     }
 

@@ -2,6 +2,8 @@
 
 use smallvec::SmallVec;
 
+use super::folding::Folding;
+
 /// Room for the readings of an ordinary path without going to the heap.
 pub(super) type Buffer = SmallVec<[u8; 96]>;
 
@@ -40,6 +42,8 @@ pub(super) enum Dots {
     /// Two dots take back the last segment, even an empty one: `/a//../b` is `/a/b`.
     ResolvedAmongEmpty,
     Text,
+    /// Dots are text, and empty segments stay.
+    TextAmongEmpty,
 }
 
 impl Reading {
@@ -81,9 +85,9 @@ impl Seen {
 }
 
 /// Appends one reading of `path` to `out`.
-pub(super) fn write(path: &[u8], reading: Reading, ignore_case: bool, out: &mut Buffer) -> Seen {
+pub(super) fn write(path: &[u8], reading: Reading, folding: Folding, out: &mut Buffer) -> Seen {
     let mut seen = Seen::default();
-    let mut segments = Segments::start(out, reading.dots);
+    let mut segments = Segments::start(out, reading.dots, folding);
     let mut in_parameters = false;
     let mut rest = path;
     while let Some((unit, behind)) = first_unit(rest) {
@@ -96,7 +100,7 @@ pub(super) fn write(path: &[u8], reading: Reading, ignore_case: bool, out: &mut 
         } else if unit == Unit::Raw(b';') && reading.parameters == Parameters::Cut {
             in_parameters = true;
         } else if !in_parameters {
-            push(segments.out, as_text(unit), ignore_case);
+            push(segments.out, as_text(unit), folding.ignores_case());
         }
     }
     seen.dots = segments.finish();
@@ -181,6 +185,7 @@ fn keep_percent_text(out: &mut Buffer) {
 struct Segments<'b> {
     out: &'b mut Buffer,
     dots: Dots,
+    folding: Folding,
     /// Whether a segment of one or two dots has been closed.
     dots_seen: bool,
     /// Where this reading starts.
@@ -190,9 +195,9 @@ struct Segments<'b> {
 }
 
 impl<'b> Segments<'b> {
-    fn start(out: &'b mut Buffer, dots: Dots) -> Self {
+    fn start(out: &'b mut Buffer, dots: Dots, folding: Folding) -> Self {
         let start = out.len();
-        let mut segments = Self { out, dots, dots_seen: false, start, slash: start };
+        let mut segments = Self { out, dots, folding, dots_seen: false, start, slash: start };
         segments.open();
         segments
     }
@@ -204,6 +209,9 @@ impl<'b> Segments<'b> {
 
     /// Ends the open segment. Unless they are text, a dot leaves nothing and two take one back.
     fn close(&mut self) {
+        let segment = self.out.get(self.slash + 1..).unwrap_or_default();
+        let kept = self.slash + 1 + self.folding.trimmed(segment).len();
+        self.out.truncate(kept);
         let open = self.out.get(self.slash..).unwrap_or_default();
         let (empty, two_dots) = (open == b"/", open == b"/..");
         let dots = two_dots || open == b"/.";
@@ -213,6 +221,8 @@ impl<'b> Segments<'b> {
             // An empty segment stays until the end, for two dots to take back.
             Dots::ResolvedAmongEmpty => !dots,
             Dots::Text => !empty,
+            // The root is not a segment, and every path begins with it.
+            Dots::TextAmongEmpty => !empty || self.slash > self.start,
         };
         if !stays {
             self.out.truncate(self.slash);

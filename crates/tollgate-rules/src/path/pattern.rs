@@ -3,6 +3,7 @@
 use core::fmt;
 
 use super::error::PatternError;
+use super::folding::Folding;
 use super::segment::{Segment, Steps, lay};
 use super::{inclusion, parse};
 
@@ -23,17 +24,27 @@ impl Pattern {
         Ok(Self { text, segments })
     }
 
-    /// The same pattern for paths that were read with `ignore_case`.
-    pub(crate) fn ignoring_case(&self) -> Self {
-        let segments = self.segments.iter().map(Segment::to_lower_case).collect();
+    /// The same pattern for paths that were read with this folding.
+    pub(crate) fn folded(&self, folding: Folding) -> Self {
+        let segments = self.segments.iter().map(|segment| segment.folded(folding)).collect();
         Self { text: self.text.clone(), segments }
+    }
+
+    /// Whether it is one path, without `*` or a name.
+    pub(crate) fn is_literal(&self) -> bool {
+        self.segments.iter().all(|segment| matches!(segment, Segment::Literal(_)))
+    }
+
+    /// Whether it is every path.
+    pub(crate) fn is_everything(&self) -> bool {
+        matches!(*self.segments, [Segment::Gap])
     }
 
     /// Whether a normal path is meant. What is no path (`*`) is meant by `/**` alone.
     pub(crate) fn matches(&self, path: &[u8]) -> bool {
         match Steps::of(path) {
             Some(steps) => lay(&self.segments, steps, |_, _| ()),
-            None => matches!(*self.segments, [Segment::Gap]),
+            None => self.is_everything(),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The segments of a pattern, and the steps of a path they are laid over.
 
+use super::folding::Folding;
 use super::glob::Glob;
 use super::inclusion::Place;
 
@@ -24,10 +25,10 @@ impl Segment {
         }
     }
 
-    pub(super) fn to_lower_case(&self) -> Self {
+    pub(super) fn folded(&self, folding: Folding) -> Self {
         match self {
-            Self::Literal(text) => Self::Literal(text.to_ascii_lowercase().into()),
-            Self::Glob(glob) => Self::Glob(glob.to_lower_case()),
+            Self::Literal(text) => Self::Literal((*folding.folded(text)).into()),
+            Self::Glob(glob) => Self::Glob(glob.folded(folding)),
             Self::Any(_) | Self::Gap => self.clone(),
         }
     }

@@ -9,7 +9,7 @@ mod refusals;
 mod routing;
 mod spellings;
 
-use super::{Paths, Pattern};
+use super::{Folding, Paths, Pattern};
 
 fn pattern(text: &str) -> Pattern {
     Pattern::parse(text).unwrap_or_else(|error| panic!("{text}: {error}"))
@@ -17,11 +17,11 @@ fn pattern(text: &str) -> Pattern {
 
 /// Whether a request target meets a pattern in any of its readings.
 fn meets(target: &[u8], pattern: &Pattern) -> bool {
-    Paths::of(target, false).readings().any(|path| pattern.matches(path))
+    Paths::of(target, Folding::new(false)).readings().any(|path| pattern.matches(path))
 }
 
 fn normal(target: &[u8]) -> Vec<u8> {
-    Paths::of(target, false).main().to_vec()
+    Paths::of(target, Folding::new(false)).main().to_vec()
 }
 
 /// Bytes as text for messages.

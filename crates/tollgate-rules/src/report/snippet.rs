@@ -28,6 +28,7 @@ pub(super) fn groups<'a>(sources: &Sources, finding: &Finding) -> [Group<'a>; 1]
     let level = match finding.severity() {
         Severity::Error => Level::ERROR,
         Severity::Warning => Level::WARNING,
+        Severity::Note => Level::NOTE,
     };
     let title = level.primary_title(printable(finding.message())).id(finding.code());
     let mut group = Group::with_title(title);

@@ -14,6 +14,7 @@ mod matching;
 mod modes;
 mod mutated;
 mod overrides;
+mod path_identities;
 mod planning;
 mod policies;
 mod random;

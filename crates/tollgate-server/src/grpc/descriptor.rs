@@ -102,6 +102,6 @@ impl<'m> Descriptor<'m> {
 impl Attributes for Descriptor<'_> {
     fn get(&self, name: &str) -> Option<Value<'_>> {
         let entries = self.entries().map(|entry| (entry.key.as_str(), entry.value.as_str()));
-        descriptor::attribute(name, self.domain, entries)
+        descriptor::attribute(name, self.domain, &entries)
     }
 }

@@ -1,7 +1,7 @@
 //! The normal form itself, byte by byte.
 
 use super::random::Random;
-use super::{Paths, meets, normal, pattern, shown};
+use super::{Folding, Paths, meets, normal, pattern, shown};
 
 #[test]
 fn each_target_has_its_normal_form() {
@@ -103,7 +103,7 @@ fn dots_parameters_and_backslashes_are_read_as_text_too() {
 }
 
 fn assert_readings(target: &str, expected: &[&str]) {
-    let paths = Paths::of(target.as_bytes(), false);
+    let paths = Paths::of(target.as_bytes(), Folding::new(false));
     let readings: Vec<String> = paths.readings().map(shown).collect();
     assert_eq!(readings, expected, "{target}");
     assert_eq!(shown(paths.main()), expected[0], "{target}");
@@ -146,7 +146,9 @@ fn a_rule_is_met_where_any_upstream_would_serve_its_route() {
 fn an_exception_holds_for_no_path_that_some_upstream_reads_otherwise() {
     let holds = |target: &str, exception: &str| {
         let exception = pattern(exception);
-        Paths::of(target.as_bytes(), false).readings().all(|path| exception.matches(path))
+        Paths::of(target.as_bytes(), Folding::new(false))
+            .readings()
+            .all(|path| exception.matches(path))
     };
     for target in DOUBTFUL {
         assert!(!holds(target, "/in/**"), "{target}");
@@ -177,11 +179,11 @@ fn text_that_could_be_structure_is_spelled_as_patterns_spell_it() {
 #[test]
 fn a_normal_path_is_borrowed_and_others_stay_inline() {
     for target in ["/", "/api/v1/Users/42?x=%20;", "/.well-known/a", "/a.b/c~d/", "/x#y", "*"] {
-        let paths = Paths::of(target.as_bytes(), false);
+        let paths = Paths::of(target.as_bytes(), Folding::new(false));
         assert_eq!(paths.main().as_ptr(), target.as_ptr(), "{target}");
     }
     for target in ["/api/%76%31/x;y", "/a%2Fb%5Cc/0123456789", "/a/../0123456789"] {
-        let paths = Paths::of(target.as_bytes(), false);
+        let paths = Paths::of(target.as_bytes(), Folding::new(false));
         assert!(!paths.written.spilled() && !paths.ends.spilled(), "{target}");
     }
 }
@@ -197,8 +199,8 @@ fn a_normal_path_is_its_own_normal_form() {
     for _ in 0..30_000 {
         let target = random.text(&PIECES, 12);
         for ignore_case in [false, true] {
-            let once = Paths::of(target.as_bytes(), ignore_case).main().to_vec();
-            let again = Paths::of(&once, ignore_case);
+            let once = Paths::of(target.as_bytes(), Folding::new(ignore_case)).main().to_vec();
+            let again = Paths::of(&once, Folding::new(ignore_case));
             assert_eq!(shown(again.main()), shown(&once), "{target}");
             assert_eq!(again.main().as_ptr() == once.as_ptr(), !once.contains(&b'%'), "{target}");
             assert!(once == b"*" || once.starts_with(b"/"), "{target}");
@@ -215,7 +217,7 @@ fn any_bytes_have_a_path() {
         if random.below(2) == 0 {
             target.insert(0, b'/');
         }
-        let paths = Paths::of(&target, random.below(2) == 0);
+        let paths = Paths::of(&target, Folding::new(random.below(2) == 0));
         let readings: Vec<&[u8]> = paths.readings().collect();
         assert!((1..=8).contains(&readings.len()), "{}", shown(&target));
         let once = paths.main().to_vec();
@@ -234,7 +236,7 @@ fn readings_are_distinct_and_tidy_and_the_first_is_the_main_one() {
     for _ in 0..30_000 {
         let target = random.text(&PIECES, 14);
         for ignore_case in [false, true] {
-            let paths = Paths::of(target.as_bytes(), ignore_case);
+            let paths = Paths::of(target.as_bytes(), Folding::new(ignore_case));
             let readings: Vec<&[u8]> = paths.readings().collect();
             let distinct: std::collections::HashSet<&[u8]> = readings.iter().copied().collect();
             assert_eq!(distinct.len(), readings.len(), "{target}");
@@ -255,7 +257,7 @@ fn readings_are_distinct_and_tidy_and_the_first_is_the_main_one() {
 #[test]
 fn the_readings_a_path_surely_has_are_not_crowded_out() {
     // Everything at once: what is asked for first still has its place.
-    let paths = Paths::of(b"/a%2Fb%5Cc;d\\e/f//../g", false);
+    let paths = Paths::of(b"/a%2Fb%5Cc;d\\e/f//../g", Folding::new(false));
     let readings: Vec<String> = paths.readings().map(shown).collect();
     assert_eq!(readings.len(), 8);
     for expected in [
@@ -278,7 +280,7 @@ fn very_long_targets_are_read_to_their_end() {
     let deep = b"/a%62".repeat(2000);
     assert_eq!(normal(&deep), b"/ab".repeat(2000));
     let encoded = b"%2Fa%5C".repeat(2000);
-    assert_eq!(Paths::of(&encoded, false).readings().count(), 4);
+    assert_eq!(Paths::of(&encoded, Folding::new(false)).readings().count(), 4);
     let everything = b"/a;b\\c//..%2F%5C".repeat(2000);
-    assert!(Paths::of(&everything, false).readings().count() <= 8);
+    assert!(Paths::of(&everything, Folding::new(false)).readings().count() <= 8);
 }

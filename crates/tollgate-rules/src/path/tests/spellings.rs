@@ -1,6 +1,6 @@
 //! One route in hundreds of spellings, and every one of them meets its rule.
 
-use super::{meets, normal, pattern, shown};
+use super::{Folding, meets, normal, pattern, shown};
 
 /// Each in front of `checkout` leads to it.
 const FRONTS: [&str; 24] = [
@@ -117,13 +117,54 @@ fn a_longer_route_meets_its_rules_in_every_spelling() {
 
 #[test]
 fn case_is_folded_only_when_asked() {
-    let rule = pattern("/Check*/{Step}/%2Fa").ignoring_case();
+    let rule = pattern("/Check*/{Step}/%2Fa").folded(Folding::new(true));
     let spellings = ["/checkOUT/1/%2Fa", "/CHECK/ONE/%2FA", "/%43heck/x/%2fA?Q", "/check/x/%2fa"];
     for target in spellings {
-        let paths = super::Paths::of(target.as_bytes(), true);
+        let paths = super::Paths::of(target.as_bytes(), Folding::new(true));
         assert!(paths.readings().any(|path| rule.matches(path)), "{target}");
         assert!(!meets(target.as_bytes(), &pattern("/CHECKout/**")), "{target}");
     }
-    assert_eq!(super::Paths::of(b"/Checkout/A?Q", true).main(), b"/checkout/a");
+    assert_eq!(super::Paths::of(b"/Checkout/A?Q", Folding::new(true)).main(), b"/checkout/a");
     assert_eq!(rule.names().collect::<Vec<_>>(), ["Step"]);
+}
+
+/// What Express, IIS, Rails and others take for `checkout`, as the end of a path and within one.
+#[test]
+fn characters_that_are_ignored_at_the_end_of_a_segment_do_not_matter() {
+    let folding = Folding::new(true);
+    let folding = [b'.', b' ', b'\n'].into_iter().fold(folding, Folding::ignoring_trailing);
+    let rules = ["/Checkout", "/checkout."].map(|text| pattern(text).folded(folding));
+    let within = pattern("/{tenant}/Orders.%20/**").folded(folding);
+    let meets = |target: &str, rule: &super::Pattern| {
+        super::Paths::of(target.as_bytes(), folding).readings().any(|path| rule.matches(path))
+    };
+    for front in FRONTS {
+        for word in WORDS {
+            for end in
+                ["", ".", "..", "...", "%20", "%0a", "%0A", "%2e%20", ". .", "%20/", "/%20", "./."]
+            {
+                let target = format!("{front}{word}{end}?x");
+                for rule in &rules {
+                    assert!(meets(&target, rule), "{target}");
+                }
+            }
+        }
+    }
+    for target in ["/me/ORDERS/1", "/me/orders./1", "/me/orders%20%0a", "/me/orders.%20/./x"] {
+        assert!(meets(target, &within), "{target}");
+    }
+    for other in
+        ["/checkout%09", "/.checkout", "/check.out", "/%20checkout", "/checkout%20x", "/me/order"]
+    {
+        assert!(!rules.iter().chain([&within]).any(|rule| meets(other, rule)), "{other}");
+    }
+    // Dots that lead elsewhere still do.
+    for (target, main) in
+        [("/a/..%20/b", "/b"), ("/a/.%20/b", "/a/b"), ("/a/b.", "/a/b"), ("/a/. .", "/a")]
+    {
+        let paths = super::Paths::of(target.as_bytes(), folding);
+        assert_eq!(shown(paths.main()), main, "{target}");
+        let again = super::Paths::of(paths.main(), folding);
+        assert_eq!(again.main(), paths.main(), "{target}: normal twice");
+    }
 }

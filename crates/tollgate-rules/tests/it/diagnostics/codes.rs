@@ -27,7 +27,7 @@ fn is_code(text: &str) -> bool {
 
 /// The codes that a source file gives to findings.
 fn codes_in(source: &str) -> Vec<String> {
-    const CALLS: [&str; 4] = ["error(", "error_at(", "warn_at(", "warning("];
+    const CALLS: [&str; 5] = ["error(", "error_at(", "warn_at(", "warning(", "note("];
     let mut codes = Vec::new();
     for call in CALLS {
         for (at, _) in source.match_indices(call) {
