@@ -22,7 +22,7 @@ pub(super) async fn answer<S: Store>(
     metrics: &Metrics,
     asked: Asked<'_>,
 ) -> Result<Answer, Problem> {
-    let deny_status = query::deny_status(asked.query);
+    let deny_status = query::deny_status(asked.query, &query::ANY_STATUS);
     let (deny_status, check) = reading::both(deny_status, CheckBody::read(asked.body))?;
     let request = check.request();
     let answered = gate.decide(&request, |answered| {

@@ -3,13 +3,16 @@
 use std::error::Error;
 use std::future::{Future, poll_fn};
 use std::mem::replace;
-use std::pin::pin;
+use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
+use tokio::io::{AsyncRead, AsyncReadExt, copy, sink};
+use tokio::select;
+use tokio::time::timeout;
 
 use super::Http;
 use super::patience::Patience;
@@ -20,6 +23,8 @@ use crate::server::{Begun, Stopping};
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 /// The largest head; a longer one is answered with 431.
 const MAX_HEAD: usize = 16 * 1_024;
+/// How much is discarded of a request that cannot be read.
+const DISCARDED: u64 = 2 * 1_024 * 1_024;
 /// What is read, and what is written, of one connection ahead of time.
 const MAX_BUFFER: usize = 64 * 1_024;
 
@@ -45,12 +50,12 @@ impl<S: Measured> Http<S> {
         let bodies = patience.clone();
         let service =
             service_fn(move |request| Arc::clone(&self).answer(request, peer, bodies.clone()));
-        let mut connection = pin!(builder.serve_connection(begun.timed(), service));
+        let mut connection = builder.serve_connection(begun.timed(), service);
         let mut heard = stopping.clone();
         let mut stop = pin!(heard.begun());
         let (mut is_woken, mut is_told) = (false, false);
         let served = poll_fn(|context| {
-            if let Poll::Ready(ended) = connection.as_mut().poll(context) {
+            if let Poll::Ready(ended) = Pin::new(&mut connection).poll(context) {
                 return Poll::Ready(ended);
             }
             // Asked to wake this task once, it does so whenever that may be; a look will do then.
@@ -62,9 +67,25 @@ impl<S: Measured> Http<S> {
                 return Poll::Pending;
             }
             is_told = true;
-            connection.as_mut().graceful_shutdown();
-            connection.as_mut().poll(context)
+            Pin::new(&mut connection).graceful_shutdown();
+            Pin::new(&mut connection).poll(context)
         });
-        Ok(patience.drive(HEAD_TIMEOUT, served).await?)
+        let served = patience.drive(HEAD_TIMEOUT, served).await;
+        if served.as_ref().is_err_and(hyper::Error::is_parse) {
+            discard(connection.into_parts().io.into_inner(), stopping).await;
+        }
+        Ok(served?)
+    }
+}
+
+/// Reads and discards the rest of a request that was answered before it was read.
+///
+/// Closing a connection with bytes unread resets it, and the answer may be lost with it. A proxy
+/// that lets requests through while it gets no answer would let this one through.
+async fn discard(stream: impl AsyncRead + Unpin, mut stopping: Stopping) {
+    let (mut rest, mut nowhere) = (stream.take(DISCARDED), sink());
+    select! {
+        _ = timeout(HEAD_TIMEOUT, copy(&mut rest, &mut nowhere)) => {}
+        () = stopping.begun() => {}
     }
 }

@@ -23,7 +23,7 @@ pub(super) async fn answer<S: Store>(
     metrics: &Metrics,
     asked: Asked<'_>,
 ) -> Result<Answer, Problem> {
-    let deny_status = query::deny_status(asked.query);
+    let deny_status = query::deny_status(asked.query, &query::ANY_STATUS);
     let (deny_status, throttle) = reading::both(deny_status, Throttle::read(asked.body))?;
 
     let (check, limiter) = (throttle.check(), gate.limiter());

@@ -89,18 +89,70 @@ async fn a_refusal_has_the_status_that_was_asked_for() {
 }
 
 #[tokio::test]
-async fn a_client_does_not_say_what_its_refusal_looks_like() {
-    // As a proxy asks that leaves the query as it is.
-    for query in ["deny_status=200", "next=/home", "a=b&deny_status=204"] {
+async fn refusals_have_an_error_status_and_no_other() {
+    for query in ["deny_status=200", "deny_status=204", "deny_status=302", "deny_status=399"] {
+        let (gate, _) = Gate::by(RULES).await;
+        let mut client = gate.client().await;
+        let line = format!("GET /v1/authorize?{query}");
+        let reply = ask(&mut client, &line, FORWARDED).await;
+        assert_eq!(reply.status, 400, "{query}");
+        let error = reply.problem()["errors"][0].clone();
+        assert_eq!(error["field"], "deny_status");
+        let detail = error["detail"].as_str().unwrap();
+        assert!(detail.contains("use a status from 400 to 599"), "{detail}");
+    }
+}
+
+#[tokio::test]
+async fn queries_of_clients_never_decide() {
+    // As a proxy asks that leaves the client's query on its own request. Hyper drops a fragment.
+    for (query, status) in [
+        ("deny_status=200", [400, 400]),
+        ("deny_status=200#x", [400, 400]),
+        ("deny_status=403#x", [400, 400]),
+        ("next=/home", [400, 400]),
+        ("a=b&deny_status=204", [400, 400]),
+        ("deny_status=403&deny_status=200", [400, 400]),
+        ("deny%5Fstatus=200", [400, 400]),
+        ("deny_status=503", [200, 503]),
+    ] {
         let (gate, _) = Gate::by(RULES).await;
         let mut client = gate.client().await;
         let uri = format!("/checkout?{query}");
         let told = [("X-Forwarded-Method", "POST"), ("X-Forwarded-Host", "shop.example")];
         let headers = [&told[..], &[("X-Forwarded-Uri", uri.as_str())]].concat();
-        for status in [200, 429] {
+        for status in status {
             let line = format!("GET /v1/authorize?{query}");
             assert_eq!(ask(&mut client, &line, &headers).await.status, status, "{query}");
         }
+        if let Some((_, query)) = uri.split_once('?').filter(|_| status[0] == 400) {
+            let line = format!("GET /v1/authorize?{query}");
+            let problem = ask(&mut client, &line, &headers).await.problem();
+            let errors = problem["errors"].to_string();
+            assert!(query.contains('#') || errors.contains("/v1/authorize?"), "{errors}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn targets_with_a_fragment_are_errors() {
+    let (gate, _) = Gate::by(RULES).await;
+    let mut client = gate.client().await;
+    for (name, uri) in [
+        ("X-Forwarded-Uri", "/checkout#x"),
+        ("X-Forwarded-Uri", "/checkout?currency=EUR#x"),
+        ("X-Original-URI", "/#/../checkout"),
+        ("X-Original-URL", "https://shop.example/checkout#"),
+    ] {
+        let told = [("X-Original-Method", "POST"), (name, uri)];
+        let reply = ask(&mut client, "GET /v1/authorize", &told).await;
+        assert_eq!(reply.status, 400, "{uri}");
+        let detail = reply.problem()["errors"][0]["detail"].to_string();
+        assert!(detail.contains("no `#`"), "{detail}");
+    }
+    for uri in ["/checkout%23x", "/checkout?currency=%23", "/checkout%3Fcurrency"] {
+        let told = [("X-Forwarded-Method", "POST"), ("X-Forwarded-Uri", uri)];
+        assert_eq!(ask(&mut client, "GET /v1/authorize", &told).await.status, 200, "{uri}");
     }
 }
 

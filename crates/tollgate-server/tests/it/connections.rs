@@ -57,6 +57,22 @@ async fn a_body_may_be_called_what_clients_usually_call_it() {
 }
 
 #[tokio::test]
+async fn a_head_that_cannot_be_read_does_not_reset_the_connection() {
+    let gate = Gate::open().await;
+    let lines = "x: y\r\n".repeat(20_000);
+    for (line, status) in [("x: y", 431), ("x y", 400)] {
+        let mut client = gate.client().await;
+        client.send(format!("GET /healthz HTTP/1.1\r\n{line}\r\n{lines}")).await;
+        assert_eq!(client.reply().await.status, status, "{line}");
+        // A proxy that is still sending would take a reset for a server that is not there.
+        for _ in 0..5 {
+            client.send(&lines).await;
+        }
+        assert!(client.try_reply().await.is_none());
+    }
+}
+
+#[tokio::test]
 async fn a_body_in_chunks_is_read_like_any_other() {
     let gate = Gate::open().await;
     let mut client = gate.client().await;

@@ -60,15 +60,14 @@ impl<'a> Original<'a> {
         let method = only(METHOD);
         let target = only(TARGET);
         let host = only(ORIGINAL_HOST).flatten();
-        // Some proxies ask with the query of the request itself, and a client is not to say what a
-        // refusal looks like: with 200 it would be none.
-        let sent = target.flatten().and_then(|target| target.split_once('?'));
-        let query = head.uri.query().filter(|query| sent.is_none_or(|(_, sent)| sent != *query));
-        let deny_status = query::deny_status(query);
-        let deny_status = deny_status.map_err(|mistake| mistakes.push(mistake)).unwrap_or_default();
+        // The query may be the client's if the proxy passes it on. An error status is a refusal to
+        // every proxy, and anything else is an error, so that no query turns a refusal into a 200.
+        let deny_status = query::deny_status(head.uri.query(), &query::ERROR_STATUS);
+        let deny_status = deny_status.map_err(|mistake| mistakes.push(without_query(mistake)));
+        let deny_status = deny_status.unwrap_or_default();
         for (told, names, is_right, right) in [
             (method, METHOD, is_method as fn(&str) -> bool, "a method, as in `POST`"),
-            (target, TARGET, is_target, "a path, as in `/checkout?currency=EUR`"),
+            (target, TARGET, is_target, "a path that has no `#`, as in `/checkout?currency=EUR`"),
             (Some(host), ORIGINAL_HOST, is_word, "a host, as in `shop.example`"),
         ] {
             let detail = match told {
@@ -134,10 +133,19 @@ fn is_method(said: &str) -> bool {
     Method::from_bytes(said.as_bytes()).is_ok()
 }
 
+/// The mistake in a query, with the fix for proxies that append the client's.
+fn without_query(Mistake { field, detail }: Mistake) -> Mistake {
+    let fix = "a proxy that appends its client's query has to ask for `/v1/authorize?`, with an \
+               empty query";
+    Mistake::new(field, format!("{detail}; {fix}"))
+}
+
 /// A path, or where the host is told with it, all of the address.
+///
+/// A fragment is none of a request target, and servers differ in whether they cut it off.
 fn is_target(said: &str) -> bool {
     let begins = ["/", "http://", "https://"].iter().any(|begin| said.starts_with(begin));
-    (begins || said == "*") && is_word(said)
+    (begins || said == "*") && is_word(said) && !said.contains('#')
 }
 
 fn is_word(said: &str) -> bool {
