@@ -9,9 +9,11 @@
 mod it {
     mod arguments;
     mod asking;
+    mod attacks;
     mod audit;
     mod buf;
     mod config;
+    mod documented;
     mod edge;
     mod emptied;
     mod envoy;

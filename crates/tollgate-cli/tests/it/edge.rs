@@ -2,9 +2,13 @@
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
+use std::sync::{Arc, Mutex};
 use std::thread;
+
+use tokio::net::TcpSocket;
+use tokio::runtime;
 
 use super::eventually::eventually;
 use super::program::{Folder, Serving};
@@ -14,7 +18,14 @@ pub(super) struct Edge {
     proxy: Child,
     port: u16,
     pub(super) tollgate: Option<Serving>,
+    service: Service,
     _folder: Folder,
+}
+
+/// A service behind a proxy, and the request targets that reached it.
+pub(super) struct Service {
+    pub(super) port: u16,
+    targets: Arc<Mutex<Vec<String>>>,
 }
 
 impl Edge {
@@ -23,12 +34,13 @@ impl Edge {
         command: &mut Command,
         port: u16,
         tollgate: Serving,
+        service: Service,
         folder: Folder,
     ) -> Self {
         let log = folder.at("log");
         let printed = File::create(&log).unwrap();
         let proxy = command.stdout(Stdio::null()).stderr(printed).spawn().unwrap();
-        let edge = Self { proxy, port, tollgate: Some(tollgate), _folder: folder };
+        let edge = Self { proxy, port, tollgate: Some(tollgate), service, _folder: folder };
         let log = || fs::read_to_string(&log).unwrap_or_default();
         eventually(
             || Answer::of(port, "/", "nobody").map_or_else(log, |found| found.status.to_string()),
@@ -40,6 +52,20 @@ impl Edge {
     /// What a user gets, with headers behind its name.
     pub(super) fn get(&self, path: &str, user: &str) -> Answer {
         Answer::of(self.port, path, user).unwrap()
+    }
+
+    /// What a client at another address of this machine gets.
+    pub(super) fn get_from(&self, address: Ipv4Addr, path: &str) -> Answer {
+        let head = format!("GET {path} HTTP/1.1\r\nhost: edge\r\nconnection: close\r\n\r\n");
+        Answer::to(connect_from(address, self.port), head.as_bytes())
+    }
+
+    /// Sends these bytes as they are: the answer, and the targets that the service received.
+    pub(super) fn send(&self, bytes: &[u8]) -> (Answer, Vec<String>) {
+        self.service.targets.lock().unwrap().clear();
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
+        let answer = Answer::to(stream, bytes);
+        (answer, self.service.targets.lock().unwrap().clone())
     }
 
     pub(super) fn statuses(&self, path: &str, user: &str, count: usize) -> Vec<u16> {
@@ -55,12 +81,15 @@ impl Drop for Edge {
 }
 
 /// A service that says in its answer what it is asked to by the path: `/tokens/7` used 7 tokens.
-pub(super) fn service() -> u16 {
+pub(super) fn service() -> Service {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
+    let targets = Arc::new(Mutex::new(Vec::new()));
+    let seen = Arc::clone(&targets);
     thread::spawn(move || {
         for stream in listener.incoming() {
             let Ok(stream) = stream else { return };
+            let seen = Arc::clone(&seen);
             thread::spawn(move || {
                 let mut lines = BufReader::new(&stream).lines();
                 let first = lines.next().and_then(Result::ok).unwrap_or_default();
@@ -69,6 +98,7 @@ pub(super) fn service() -> u16 {
                     .take_while(|line| !line.is_empty())
                     .any(|line| line.eq_ignore_ascii_case("x-fail: yes"));
                 let path = first.split(' ').nth(1).unwrap_or_default();
+                seen.lock().unwrap().push(path.to_owned());
                 let tokens =
                     path.strip_prefix("/tokens/").map(|tokens| format!("x-tokens: {tokens}\r\n"));
                 let back = if fails { "x-give-back: 1\r\n" } else { "" };
@@ -81,7 +111,19 @@ pub(super) fn service() -> u16 {
             });
         }
     });
-    port
+    Service { port, targets }
+}
+
+/// A connection from another address of this machine.
+fn connect_from(address: Ipv4Addr, port: u16) -> TcpStream {
+    let runtime = runtime::Builder::new_current_thread().enable_io().build().unwrap();
+    let stream = runtime.block_on(async {
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind((address, 0).into()).unwrap();
+        socket.connect((Ipv4Addr::LOCALHOST, port).into()).await.unwrap().into_std().unwrap()
+    });
+    stream.set_nonblocking(false).unwrap();
+    stream
 }
 
 /// What a client of a proxy gets.
@@ -102,6 +144,17 @@ impl Answer {
         stream.read_to_string(&mut text).ok()?;
         let status = text.split(' ').nth(1)?.parse().ok()?;
         Some(Self { status, text })
+    }
+
+    /// What comes back for these bytes; the status is 0 where none is read.
+    fn to(mut stream: TcpStream, bytes: &[u8]) -> Self {
+        // A proxy may answer and close before it has read everything.
+        let _ = stream.write_all(bytes);
+        let mut text = Vec::new();
+        let _ = stream.read_to_end(&mut text);
+        let text = String::from_utf8_lossy(&text).into_owned();
+        let status = text.split(' ').nth(1).and_then(|status| status.parse().ok());
+        Self { status: status.unwrap_or(0), text }
     }
 
     /// All values of a header.

@@ -15,7 +15,7 @@ fn example(name: &str) -> String {
 }
 
 /// The example, with ports of its own.
-fn start(failure_mode_deny: bool) -> Edge {
+pub(super) fn start(failure_mode_deny: bool) -> Edge {
     let serving = Serving::start(tollgate(&[
         "serve",
         "--http",
@@ -25,21 +25,26 @@ fn start(failure_mode_deny: bool) -> Edge {
     ]));
     let listens = serving.listens("grpc");
     let (_, asked) = listens.rsplit_once(':').unwrap();
-    let (folder, port) = (Folder::new(), free_port());
+    let (folder, port, service) = (Folder::new(), free_port(), service());
     let config = fs::read_to_string(example("envoy.yaml")).unwrap();
     let own = [
         ("port_value: 10000", format!("port_value: {port}")),
-        ("port_value: 8080", format!("port_value: {}", service())),
+        ("port_value: 8080", format!("port_value: {}", service.port)),
         ("port_value: 7071", format!("port_value: {asked}")),
         // A machine that is busy with other tests is no outage.
         ("timeout: 0.05s", "timeout: 30s".to_owned()),
         ("failure_mode_deny: false", format!("failure_mode_deny: {failure_mode_deny}")),
     ];
     let config = substituted(config, &own);
-    let config = folder.write("envoy.yaml", &config);
+    Edge::start(&mut command(&folder, &config), port, serving, service, folder)
+}
+
+/// An Envoy with this configuration.
+pub(super) fn command(folder: &Folder, config: &str) -> Command {
+    let config = folder.write("envoy.yaml", config);
     let mut envoy = Command::new(program("TOLLGATE_ENVOY", "envoy/bin/envoy", "/usr/bin/envoy"));
     envoy.args(["-c", &config, "--concurrency", "1", "--disable-hot-restart"]);
-    Edge::start(&mut envoy, port, serving, folder)
+    envoy
 }
 
 #[test]

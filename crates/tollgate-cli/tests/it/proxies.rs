@@ -1,41 +1,42 @@
 //! Behind a real nginx and a real Caddy, as `examples` has them: what their clients see.
 
 use std::fs;
+use std::net::Ipv4Addr;
 use std::process::Command;
 
 use tollgate_testbed::free_port;
 
-use super::edge::{Edge, service, substituted};
+use super::edge::{Edge, Service, service, substituted};
 use super::program::{Folder, Serving, tollgate};
 use super::tools::program;
 
 /// The proxies that ask about each request by HTTP.
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum Proxy {
+pub(super) enum Proxy {
     Nginx,
     Caddy,
 }
 
 /// What becomes of requests while Tollgate is not there.
 #[derive(Clone, Copy, PartialEq)]
-enum Without {
+pub(super) enum Without {
     Open,
     Closed,
 }
 
 impl Proxy {
-    const ALL: [Self; 2] = [Self::Nginx, Self::Caddy];
+    pub(super) const ALL: [Self; 2] = [Self::Nginx, Self::Caddy];
 
-    fn example(self, name: &str) -> String {
+    pub(super) fn example(self, name: &str) -> String {
         let folder = if self == Self::Nginx { "nginx" } else { "caddy" };
         format!("{}/../../examples/{folder}/{name}", env!("CARGO_MANIFEST_DIR"))
     }
 
     /// The example, with ports of its own.
-    fn config(self, port: u16, asked: &str, without: Without) -> String {
+    fn config(self, port: u16, asked: &str, service: &Service, without: Without) -> String {
         let own = |usual: &str| match usual {
             "10000" => port.to_string(),
-            "8080" => service().to_string(),
+            "8080" => service.port.to_string(),
             _ => asked.rsplit_once(':').unwrap().1.to_owned(),
         };
         // A machine that is busy with other tests is no outage.
@@ -71,7 +72,7 @@ impl Proxy {
         substituted(fs::read_to_string(self.example(name)).unwrap(), &texts)
     }
 
-    fn command(self, folder: &Folder, config: &str) -> Command {
+    pub(super) fn command(self, folder: &Folder, config: &str) -> Command {
         match self {
             Self::Nginx => {
                 let nginx = program("TOLLGATE_NGINX", "nginx/bin/nginx", "/usr/sbin/nginx");
@@ -94,12 +95,12 @@ impl Proxy {
     }
 }
 
-fn start(proxy: Proxy, without: Without) -> Edge {
+pub(super) fn start(proxy: Proxy, without: Without) -> Edge {
     let rules = proxy.example("rules.yaml");
     let serving = Serving::start(tollgate(&["serve", "--http", "127.0.0.1:0", "--config", &rules]));
-    let (folder, port) = (Folder::new(), free_port());
-    let config = proxy.config(port, &serving.address, without);
-    Edge::start(&mut proxy.command(&folder, &config), port, serving, folder)
+    let (folder, port, service) = (Folder::new(), free_port(), service());
+    let config = proxy.config(port, &serving.address, &service, without);
+    Edge::start(&mut proxy.command(&folder, &config), port, serving, service, folder)
 }
 
 #[test]
@@ -124,7 +125,9 @@ fn clients_of_a_proxy_are_limited_and_told_how_they_stand() {
         let [seconds] = refused.header("retry-after")[..] else { panic!("{}", refused.text) };
         assert!((1..=3_600).contains(&seconds.parse::<u64>().unwrap()), "{seconds}");
 
-        assert_eq!(edge.get("/login", "bob").status, 200, "others have their own");
+        assert_eq!(edge.get("/login", "bob").status, 429, "the name is the client's to choose");
+        let other = edge.get_from(Ipv4Addr::new(127, 0, 0, 2), "/login");
+        assert_eq!(other.status, 200, "other addresses have their own");
         let other = edge.get("/", "ann");
         assert_eq!(other.header("x-ratelimit-limit"), ["1000"], "only the address is limited here");
     }
