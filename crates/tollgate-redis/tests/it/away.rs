@@ -57,8 +57,7 @@ fn outage(fault: Fault, kind: Kind) {
         fault.begin(&trial);
         let there = trial.now();
         let given_up = trial.wait_until_given_up(began);
-        // Longer than an unreleased caller's excuse, so that one shows.
-        let_pass(Duration::from_millis(long_or(15_000, 1_500)));
+        let_pass(Duration::from_millis(long_or(15_000, 1_000)));
         grown = resident().saturating_sub(before);
         let ended = trial.now();
         fault.end(&trial);

@@ -42,8 +42,10 @@ fn a_primary_is_killed(kind: Kind) {
     );
     report.assert_policies();
     report.assert_bursts(3);
-    let (most, all) = (Duration::from_millis(15), Duration::from_millis(100));
-    assert_waits(&report.all_waits(), most, all);
+    if is_long() {
+        let (most, all) = (Duration::from_millis(15), Duration::from_millis(100));
+        assert_waits(&report.all_waits(), most, all);
+    }
     let told = trial.told();
     let promoted = |event: &Event| matches!(event, Event::FailedOver { .. });
     // Nodes may follow the new primary before the other servers have agreed on it.
