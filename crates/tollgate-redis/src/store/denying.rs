@@ -52,6 +52,7 @@ impl Redis {
             decision.is_some_and(|decision| !decision.is_allowed() && decision.remaining() == 0)
         };
         if ruling != Ruling::Refused || !decisions.iter().all(exhausted) {
+            decisions.fill(None);
             return None;
         }
         // Waits count from the first moment that it may be, so that they are long enough.
