@@ -37,6 +37,7 @@ pub fn all<S: Store>(mut make: impl FnMut(ManualClock) -> S) {
     a_receipt_raced_for_is_refunded_once(&mut make);
     holders_never_exceed_the_slots(&mut make);
     failures_reported_together_block_once(&mut make);
+    attempts_made_together_stay_within_the_failures(&mut make);
 }
 
 fn limiter<S: Store>(make: &mut impl FnMut(ManualClock) -> S) -> Limiter<S> {
@@ -168,7 +169,14 @@ fn failures_reported_together_block_once<S: Store>(make: &mut impl FnMut(ManualC
     let minutes = |count: u64| Span::from_secs(count * 60);
     let limit = Limit::cooldown(
         "login",
-        Cooldown { after: 5, within: minutes(10), block: minutes(15), escalation: None },
+        Cooldown {
+            after: 5,
+            within: minutes(10),
+            block: minutes(15),
+            escalation: None,
+            pending: None,
+            reset_on_success: false,
+        },
     );
     let limit = limit.expect("a limit");
     let limiter = limiter(make);
@@ -178,6 +186,36 @@ fn failures_reported_together_block_once<S: Store>(make: &mut impl FnMut(ManualC
         counted.fetch_add(block_on(report).expect("decided").granted(), Ordering::Relaxed);
     });
     assert_eq!(counted.into_inner(), 5, "failures beyond the fifth meet a block");
+    let now = block_on(limiter.peek(&limit, "mallory").into_future()).expect("decided");
+    assert_eq!(now.retry_after(), Some(minutes(15)));
+}
+
+fn attempts_made_together_stay_within_the_failures<S: Store>(
+    make: &mut impl FnMut(ManualClock) -> S,
+) {
+    let minutes = |count: u64| Span::from_secs(count * 60);
+    let cooldown = Cooldown {
+        after: 5,
+        within: minutes(10),
+        block: minutes(15),
+        escalation: None,
+        pending: Some(minutes(1)),
+        reset_on_success: false,
+    };
+    let limit = Limit::cooldown("login", cooldown).expect("a limit");
+    let limiter = limiter(make);
+    let evaluated = AtomicU64::new(0);
+    race(|_| {
+        for _ in 0..25 {
+            let attempt = limiter.check(Check::new(&limit, "mallory")).into_future();
+            if block_on(attempt).expect("decided").is_allowed() {
+                evaluated.fetch_add(1, Ordering::Relaxed);
+                let report = limiter.charge(&limit, "mallory", Cost::ONE).into_future();
+                block_on(report).expect("decided");
+            }
+        }
+    });
+    assert_eq!(evaluated.into_inner(), 5, "as many guesses as failures are allowed");
     let now = block_on(limiter.peek(&limit, "mallory").into_future()).expect("decided");
     assert_eq!(now.retry_after(), Some(minutes(15)));
 }

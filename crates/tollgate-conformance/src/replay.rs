@@ -177,7 +177,14 @@ pub fn limit(spec: &LimitSpec) -> Limit {
             let slots = u32::try_from(*slots).expect("few slots");
             (Limit::concurrency(name, slots, Span::from_micros(*lease_us)), true)
         }
-        AlgorithmSpec::Cooldown { after, within_us, block_us, escalation } => {
+        AlgorithmSpec::Cooldown {
+            after,
+            within_us,
+            block_us,
+            escalation,
+            pending_us,
+            reset_on_success,
+        } => {
             let escalation = escalation.map(|spec| Escalation {
                 factor: u32::try_from(spec.factor).expect("a small factor"),
                 max: Span::from_micros(spec.max_us),
@@ -187,6 +194,8 @@ pub fn limit(spec: &LimitSpec) -> Limit {
                 within: Span::from_micros(*within_us),
                 block: Span::from_micros(*block_us),
                 escalation,
+                pending: pending_us.map(Span::from_micros),
+                reset_on_success: *reset_on_success,
             };
             (Limit::cooldown(name, cooldown), true)
         }

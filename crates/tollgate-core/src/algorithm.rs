@@ -57,6 +57,11 @@ pub(crate) trait Algorithm {
     /// Writes a charge, which has been judged or found chargeable.
     fn charge(&self, state: &mut State, scene: &Scene<'_>, units: u64) -> Option<Receipt>;
 
+    /// Writes what a take was granted; the same as a charge, but for attempts and failures.
+    fn charge_take(&self, state: &mut State, scene: &Scene<'_>, units: u64) -> Option<Receipt> {
+        self.charge(state, scene, units)
+    }
+
     /// Gives back up to `units` of what the receipt is still worth; returns the units given.
     fn give_back(&self, _: &mut State, _: &Scene<'_>, _: &Receipt, _units: u64) -> u64 {
         0

@@ -21,7 +21,9 @@ pub enum Ask {
     ///
     /// What was charged last is given back first, and never more than is used now: a bucket is
     /// full that much sooner, a count shrinks, the newest stamps of a log go. Debt is repaid so,
-    /// too. Slots and failures are not units that somebody can hand back: nothing happens there.
+    /// too. Slots and failures are not units that somebody can hand back: nothing happens there. A
+    /// cooldown with pending attempts, or with failures that a success clears, takes it as the report
+    /// of a success.
     /// The decision grants as many whole units as came back.
     ///
     /// Nobody remembers it: sent twice it gives twice. Who has a receipt [settles](Ask::Settle)

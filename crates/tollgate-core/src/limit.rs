@@ -205,6 +205,9 @@ impl Limit {
             }
             Self::check_span("time within which failures count", cooldown.within)?;
             Self::check_span("block", cooldown.block)?;
+            if let Some(pending) = cooldown.pending {
+                Self::check_span("time that attempts are pending", pending)?;
+            }
             if let Some(escalation) = cooldown.escalation {
                 Self::check_span("longest block", escalation.max)?;
                 if escalation.factor < 2 || escalation.max < cooldown.block {
@@ -357,9 +360,14 @@ impl Limit {
         }
     }
 
-    /// Whether a take uses anything up: asking a cooldown does not.
+    /// Whether a take uses anything up: asking a cooldown does only if attempts are pending.
     pub const fn uses_up(&self) -> bool {
-        !matches!(self.kind, Kind::Cooldown(_))
+        !matches!(self.kind, Kind::Cooldown(Cooldown { pending: None, .. }))
+    }
+
+    /// Whether a charge reports failures, which no receipt gives back and no take makes: cooldown.
+    pub const fn counts_failures(&self) -> bool {
+        matches!(self.kind, Kind::Cooldown(_))
     }
 
     pub(crate) fn each(&self) -> &dyn Algorithm {
@@ -414,7 +422,7 @@ impl Limit {
         if let Some(bucket) = self.as_bucket() {
             bucket.charge_judged(state, scene, decision);
         } else if decision.granted > 0 && self.uses_up() {
-            decision.receipt = self.each().charge(state, scene, decision.granted);
+            decision.receipt = self.each().charge_take(state, scene, decision.granted);
         }
     }
 

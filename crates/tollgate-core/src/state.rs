@@ -118,6 +118,8 @@ pub struct Cooling {
     pub(crate) blocked_until: Time,
     /// Blocks in a row.
     pub(crate) streak: u32,
+    /// Attempts that were admitted and not reported yet.
+    pub(crate) attempts: Vec<Stamp>,
 }
 
 #[cfg(test)]

@@ -153,8 +153,16 @@ fn limit(spec: &LimitSpec) -> Limit {
         AlgorithmSpec::Concurrency { slots, lease_us } => {
             Box::new(Concurrency { slots, lease: lease_us })
         }
-        AlgorithmSpec::Cooldown { after, within_us, block_us, escalation } => {
-            Box::new(Cooldown { after, within: within_us, block: block_us, escalation })
+        AlgorithmSpec::Cooldown {
+            after,
+            within_us,
+            block_us,
+            escalation,
+            pending_us,
+            reset_on_success,
+        } => {
+            let (within, block, pending) = (within_us, block_us, pending_us);
+            Box::new(Cooldown { after, within, block, escalation, pending, reset_on_success })
         }
     };
     let needs_period = matches!(spec.algorithm, AlgorithmSpec::FixedWindow { .. });

@@ -274,7 +274,17 @@ impl Walk {
         let cools = matches!(self.limits[handle].algorithm, AlgorithmSpec::Cooldown { .. });
         let hint = if self.hints.is_empty() { 1 } else { *self.dice.pick(&self.hints) };
         let dice = &mut self.dice;
-        let charges = if cools { 55 } else { 12 };
+        let tries = matches!(
+            self.limits[handle].algorithm,
+            AlgorithmSpec::Cooldown { pending_us: Some(_), .. }
+        );
+        let charges = if tries {
+            30
+        } else if cools {
+            55
+        } else {
+            12
+        };
         let roll = dice.below(100);
         if roll == 0 {
             return AskSpec::Reset;
@@ -283,7 +293,7 @@ impl Walk {
             let units = if cools { dice.below(3) } else { amount(dice, capacity * 2) };
             return AskSpec::Charge { units };
         }
-        if dice.one_in(9) {
+        if dice.one_in(if tries { 4 } else { 9 }) {
             return AskSpec::Refund { units: amount(dice, capacity * 2) };
         }
         let least = amount(dice, capacity);

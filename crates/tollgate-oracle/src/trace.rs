@@ -95,6 +95,12 @@ pub enum AlgorithmSpec {
         /// Whether and how blocks in a row get longer.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         escalation: Option<EscalationSpec>,
+        /// How long an admitted attempt counts as a failure unless it is reported.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pending_us: Option<u64>,
+        /// Whether a reported success clears the failures.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        reset_on_success: bool,
     },
 }
 

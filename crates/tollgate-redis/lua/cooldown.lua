@@ -37,11 +37,22 @@ local function is_blocked(state)
   return state and state[1] == 7 and state[2] > now
 end
 
+-- What attempts.lua left, without the attempts.
+local function without_attempts(state)
+  local plain = { 7, state[2], state[3] }
+  for place = 5 + 2 * state[4], #state do
+    plain[#plain + 1] = state[place]
+  end
+  return plain
+end
+
 function cooldown.mend(limit, state)
   if not state then
     return nil
   end
-  if state[1] ~= 7 then
+  if state[1] == 9 then
+    state = without_attempts(state)
+  elseif state[1] ~= 7 then
     return { 7, now + limit.block, 0 }
   end
   local longest = max(limit.longest, limit.block)

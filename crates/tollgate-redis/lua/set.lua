@@ -77,7 +77,8 @@ end
 
 -- How many units may be charged without asking on top of what the set has staged.
 local function chargeable_beside(check, units)
-  local staged = check.cell.staged
+  -- Attempts that are staged are no failures.
+  local staged = check.algorithm.charges_failures and 0 or check.cell.staged
   local all = check.algorithm.chargeable(check.limit, check.cell.state, units + staged)
   return max(all - staged, 0)
 end
@@ -85,6 +86,13 @@ end
 local function charge(check, units)
   local cell = check.cell
   write(cell, check.algorithm.charge(check.limit, cell.state, units), check)
+end
+
+-- Charges what a take was granted.
+local function charge_take(check, units)
+  local cell, algorithm = check.cell, check.algorithm
+  local charged = algorithm.charge_take or algorithm.charge
+  write(cell, charged(check.limit, cell.state, units), check)
 end
 
 -- Corrects a charge; whether there is still one to correct.
@@ -208,7 +216,7 @@ local function decide(checks, first, last)
     for index = first, last do
       local granted = checks[index].granted
       if granted and granted > 0 then
-        charge(checks[index], granted)
+        charge_take(checks[index], granted)
         if checks[index].patience >= 0 then
           -- It may be charged although nothing was left.
           checks[index].cell.freed = true

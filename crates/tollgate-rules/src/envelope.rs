@@ -33,11 +33,13 @@ impl RuleSet {
             write_windows(windows, "for a time: ", out);
         }
         if let Some(cooldown) = &rule.cooldown {
-            let _ = writeln!(
-                out,
-                "  cooldown: everything, until {} failures",
-                cooldown.limit.capacity()
-            );
+            let after = cooldown.limit.capacity();
+            let allowed = if cooldown.limit.uses_up() {
+                format!("{after} attempts that are not reported")
+            } else {
+                "everything".to_owned()
+            };
+            let _ = writeln!(out, "  cooldown: {allowed}, until {after} failures");
         }
     }
 }

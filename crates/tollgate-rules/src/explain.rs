@@ -164,11 +164,13 @@ impl RuleSet {
 
     fn write_owed<'p>(&'p self, rule: &'p Rule, facts: &mut Facts<'p>, out: &mut String) {
         if let Some(cooldown) = &rule.cooldown {
-            let _ = writeln!(
-                out,
-                "      owes  nothing, unless blocked after {} failures",
-                cooldown.limit.capacity()
-            );
+            let after = cooldown.limit.capacity();
+            let owes = if cooldown.limit.uses_up() {
+                format!("1 of {after} attempts and failures, until it is reported")
+            } else {
+                format!("nothing, unless blocked after {after} failures")
+            };
+            let _ = writeln!(out, "      owes  {owes}");
         }
         let (cost, chosen) = (rule.costs.of(facts), Chosen::of(rule, facts));
         let why = match (&chosen, &self.tiers) {

@@ -72,9 +72,11 @@ pub enum Outcome<'p> {
 pub enum Purpose {
     /// To take what the request costs.
     Take,
-    /// To report that the request failed, with this status where there is one: only cooldowns are
+    /// To report that the request failed, or how it ended where there is a status: only cooldowns are
     /// charged, and behind each charge stands a look at what it came to.
     Failure(Option<u16>),
+    /// To report that the request succeeded: only cooldowns that count successes are asked.
+    Success,
     /// To charge what a request turned out to cost, whatever is left: it has happened already.
     Charge,
     /// To give back units that were taken, without saying by which request: as far as the limit has

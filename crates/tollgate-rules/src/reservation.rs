@@ -86,9 +86,10 @@ pub(crate) fn write(
     text.finish()
 }
 
-/// What a check was charged; slots are brought back by themselves.
+/// What a check was charged; slots are brought back by themselves, and attempts are reported.
 fn charge<'d>(check: &Check<'_>, made: Option<&'d Decision>) -> Option<&'d Receipt> {
-    made.filter(|_| !check.limit().holds()).and_then(Decision::receipt)
+    let settled = !check.limit().holds() && !check.limit().counts_failures();
+    made.filter(|_| settled).and_then(Decision::receipt)
 }
 
 /// What a text says was charged.

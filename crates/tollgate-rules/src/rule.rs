@@ -8,6 +8,7 @@ use crate::edited::Edits;
 use crate::identity::IfMissing;
 use crate::limits::{Limits, Windows};
 use crate::matcher::Matcher;
+use crate::planning::Purpose;
 use crate::policies::PolicyNames;
 
 /// One rule of a file.
@@ -49,6 +50,15 @@ pub struct Rule {
 pub(crate) struct Cooling {
     pub(crate) limit: Limit,
     pub(crate) on_status: Vec<u16>,
+    /// Whether a success changes anything: attempts are pending, or it clears the failures.
+    pub(crate) counts_successes: bool,
+}
+
+/// How a request ended, to a cooldown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    Failure,
+    Success,
 }
 
 /// Whether a rule may refuse.
@@ -70,9 +80,18 @@ pub enum Consistency {
 }
 
 impl Cooling {
-    /// Whether a report, with this status where there is one, is of a failure.
-    pub(crate) fn counts(&self, status: Option<u16>) -> bool {
-        status.is_none_or(|status| self.on_status.contains(&status))
+    /// How the request ended that a plan of this purpose reports; `None` if that is not counted.
+    ///
+    /// An error that is no failure, such as 500, is no success either: the attempt expires.
+    pub(crate) fn ended(&self, purpose: Purpose) -> Option<Ended> {
+        let ended = match purpose {
+            Purpose::Failure(None) => Ended::Failure,
+            Purpose::Failure(Some(status)) if self.on_status.contains(&status) => Ended::Failure,
+            Purpose::Failure(Some(status)) if status < 400 => Ended::Success,
+            Purpose::Success => Ended::Success,
+            _ => return None,
+        };
+        Some(ended).filter(|ended| *ended == Ended::Failure || self.counts_successes)
     }
 }
 

@@ -48,7 +48,7 @@
 //! | take back a charge | [`Limiter::refund`] |
 //! | give back units that were not used, without a receipt | [`Limiter::refund_units`] |
 //! | keep what a caller used when its tier changes | [`Ask::Rescale`] |
-//! | report failed logins | [`Limit::cooldown`], [`Limiter::charge`] |
+//! | report failed logins | [`Limit::cooldown`], [`Limiter::charge`]; successes by [`Ask::Refund`] |
 //! | look without touching | [`Limiter::peek`] |
 //! | test your own limits without sleeping | [`ManualClock`] |
 //!

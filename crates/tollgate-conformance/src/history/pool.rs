@@ -14,7 +14,11 @@ pub(super) fn limits() -> Vec<Limit> {
         within: Span::from_secs(1),
         block: Span::from_millis(300),
         escalation,
+        pending: None,
+        reset_on_success: false,
     };
+    let pending = Some(Span::from_millis(400));
+    let trying = Cooldown { pending, reset_on_success: true, ..cooldown };
     vec![
         Limit::token_bucket("whole", quota("4/s burst 3")),
         Limit::token_bucket("fractional", quota("7/3s burst 2")),
@@ -26,6 +30,7 @@ pub(super) fn limits() -> Vec<Limit> {
         Limit::sliding_log("log", quota("3/s")),
         Limit::concurrency("slots", 2, Span::from_millis(400)),
         Limit::cooldown("cooldown", cooldown),
+        Limit::cooldown("attempts", trying),
     ]
     .into_iter()
     .collect::<Result<_, _>>()

@@ -7,6 +7,13 @@
 //! on the last failure:  blocked_until = now + block * factor^(streak - 1), at most `max`
 //! ```
 //!
+//! With `pending` a take is an attempt, which counts as a failure until it is reported or that time
+//! is over. A failure takes the place of the oldest attempt, a refund reports a success and removes it:
+//!
+//! ```text
+//! allowed  <=>  now >= blocked_until  and  failures + attempts + already + cost <= after
+//! ```
+//!
 //! Three failures within 60 s block for 10 s, doubling up to 30 s:
 //!
 //! | now | ask | answer | remaining | blocked until | streak |
@@ -21,6 +28,7 @@ use crate::algorithm::{Algorithm, EXHAUSTED, Scene, Standing, share, stamps};
 use crate::ask::{Receipt, Take};
 use crate::decision::{Decision, Refusal};
 use crate::limit::Cooldown;
+use crate::moment::Moment;
 use crate::state::{Cooling, Stamp, State};
 use crate::time::{Span, Time};
 
@@ -30,6 +38,46 @@ impl Cooldown {
             State::Cooling(cooling) => stamps::live(&cooling.failures, now, self.within),
             _ => &[],
         }
+    }
+
+    /// The attempts that count.
+    fn tried<'a>(&self, state: &'a State, now: Time) -> &'a [Stamp] {
+        match (state, self.pending) {
+            (State::Cooling(cooling), Some(pending)) => {
+                stamps::live(&cooling.attempts, now, pending)
+            }
+            _ => &[],
+        }
+    }
+
+    /// Judges a take where attempts are pending.
+    fn judge_attempt(&self, state: &State, now: Time, take: Take, already: u64) -> Decision {
+        let (failures, attempts) = (self.live(state, now), self.tried(state, now));
+        let pending = self.pending.unwrap_or_default();
+        let used = stamps::units(failures) + stamps::units(attempts);
+        let (forgotten, blocked) = (self.fresh_at(state).since(now), Self::blocked_until(state));
+        let left = if blocked > now { 0 } else { self.after.saturating_sub(used) };
+        let standing = |staged: u64| Standing {
+            limit: self.after,
+            remaining: left.saturating_sub(staged),
+            reset_after: if staged > 0 { forgotten.max(pending) } else { forgotten },
+        };
+        let asked = take.least.saturating_add(already);
+        if asked > self.after {
+            return standing(already).refused(Refusal::CostAboveLimit);
+        }
+        let excess = (used + asked).saturating_sub(self.after);
+        if excess > 0 || blocked > now {
+            let fits_at = wait_for(excess, ends(failures, self.within), ends(attempts, pending));
+            let retry_after = fits_at.max(blocked).since(now);
+            return standing(already).refused(if blocked > now {
+                Refusal::Blocked { retry_after }
+            } else {
+                Refusal::Exhausted { retry_after }
+            });
+        }
+        let granted = take.most.min(self.after - used - already);
+        standing(already + granted).allowed(granted, Span::ZERO)
     }
 
     /// How long the `streak`-th block in a row lasts.
@@ -52,7 +100,9 @@ impl Cooldown {
     }
 
     fn is_from_a_wrong_clock(&self, cooling: &Cooling, now: Time) -> bool {
-        let newest = cooling.failures.last().map_or(Time::EPOCH, |failure| failure.at);
+        let attempt = cooling.attempts.last().filter(|_| self.pending.is_some());
+        let newest = cooling.failures.last().into_iter().chain(attempt);
+        let newest = newest.map(|stamp| stamp.at).max().unwrap_or_default();
         cooling.blocked_until > now + self.longest() + Span::CLOCK_SLACK
             || newest > now + Span::CLOCK_SLACK
     }
@@ -68,6 +118,41 @@ impl Cooldown {
     }
 }
 
+impl Cooling {
+    /// Whether nothing is remembered.
+    fn is_vacant(&self) -> bool {
+        self.failures.is_empty()
+            && self.attempts.is_empty()
+            && self.blocked_until == Time::EPOCH
+            && self.streak == 0
+    }
+}
+
+/// When the units of each stamp stop counting.
+fn ends(stamps: &[Stamp], window: Span) -> impl Iterator<Item = (Time, u64)> {
+    stamps.iter().map(move |stamp| (stamp.at + window, stamp.units))
+}
+
+/// When so many units have stopped counting, of two lists that are in order of time.
+fn wait_for(
+    excess: u64,
+    one: impl Iterator<Item = (Time, u64)>,
+    other: impl Iterator<Item = (Time, u64)>,
+) -> Time {
+    let (mut one, mut other) = (one.peekable(), other.peekable());
+    let (mut left, mut end) = (excess, Time::EPOCH);
+    while left > 0 {
+        let earlier = match (one.peek(), other.peek()) {
+            (Some((first, _)), Some((second, _))) if second < first => other.next(),
+            (Some(_), _) => one.next(),
+            (None, _) => other.next(),
+        };
+        let Some((time, units)) = earlier else { break };
+        (left, end) = (left.saturating_sub(units), time);
+    }
+    end
+}
+
 impl Algorithm for Cooldown {
     fn capacity(&self) -> u64 {
         self.after
@@ -75,6 +160,10 @@ impl Algorithm for Cooldown {
 
     fn mend(&self, state: &mut State, scene: &Scene<'_>) {
         let now = scene.now;
+        if let (None, State::Cooling(cooling)) = (self.pending, &mut *state) {
+            // Left from when attempts were pending.
+            cooling.attempts.clear();
+        }
         let wrong = match state {
             State::Vacant => false,
             State::Cooling(cooling) => self.is_from_a_wrong_clock(cooling, now),
@@ -85,11 +174,15 @@ impl Algorithm for Cooldown {
         };
         if let (true, State::Cooling(cooling)) = (wrong, state) {
             cooling.failures.clear();
+            cooling.attempts.clear();
             cooling.blocked_until = now + self.block;
         }
     }
 
-    fn judge(&self, state: &State, scene: &Scene<'_>, take: Take, _already: u64) -> Decision {
+    fn judge(&self, state: &State, scene: &Scene<'_>, take: Take, already: u64) -> Decision {
+        if self.pending.is_some() {
+            return self.judge_attempt(state, scene.now, take, already);
+        }
         let blocked = Self::blocked_until(state).since(scene.now);
         let live = self.live(state, scene.now);
         let forgotten = self.fresh_at(state).since(scene.now);
@@ -112,6 +205,22 @@ impl Algorithm for Cooldown {
         self.after.saturating_sub(failed).max(1).min(units)
     }
 
+    /// Attempts that the set has staged are no failures.
+    fn chargeable_beside(&self, state: &State, scene: &Scene<'_>, units: u64, _: u64) -> u64 {
+        self.chargeable(state, scene, units)
+    }
+
+    fn charge_take(&self, state: &mut State, scene: &Scene<'_>, units: u64) -> Option<Receipt> {
+        let pending = self.pending?;
+        if !matches!(state, State::Cooling(_)) {
+            *state = State::Cooling(Box::default());
+        }
+        let State::Cooling(cooling) = state else { return None };
+        let at = stamps::file(&mut cooling.attempts, scene.now, pending, units);
+        let until = Moment::at(at + pending);
+        Some(Receipt { id: scene.id(), units, at, until, until_parts: 1 })
+    }
+
     /// Failures are not given back, so there is no receipt; a reset forgets them all.
     fn charge(&self, state: &mut State, scene: &Scene<'_>, units: u64) -> Option<Receipt> {
         if !matches!(state, State::Cooling(_)) {
@@ -120,6 +229,10 @@ impl Algorithm for Cooldown {
         let State::Cooling(cooling) = state else { return None };
         if scene.now >= self.forget_at(cooling) {
             cooling.streak = 0;
+        }
+        if let Some(pending) = self.pending {
+            stamps::prune(&mut cooling.attempts, scene.now, pending);
+            stamps::strike_oldest(&mut cooling.attempts, units);
         }
         stamps::file(&mut cooling.failures, scene.now, self.within, units);
         if stamps::units(&cooling.failures) >= self.after {
@@ -130,10 +243,77 @@ impl Algorithm for Cooldown {
         None
     }
 
+    /// Takes an attempt back that was not made after all.
+    fn give_back(
+        &self,
+        state: &mut State,
+        scene: &Scene<'_>,
+        receipt: &Receipt,
+        units: u64,
+    ) -> u64 {
+        let (State::Cooling(cooling), Some(pending)) = (&mut *state, self.pending) else {
+            return 0;
+        };
+        if receipt.at + pending <= scene.now {
+            return 0;
+        }
+        let given = stamps::strike(&mut cooling.attempts, receipt.at, units);
+        if given > 0 && cooling.is_vacant() {
+            *state = State::Vacant;
+        }
+        given
+    }
+
+    /// A reported success: so many of the oldest attempts are no failures.
+    fn refund(&self, state: &mut State, scene: &Scene<'_>, units: u64) -> u64 {
+        let State::Cooling(cooling) = state else { return 0 };
+        if units == 0 || (self.pending.is_none() && !self.reset_on_success) {
+            return 0;
+        }
+        let mut settled = 0;
+        if let Some(pending) = self.pending {
+            stamps::prune(&mut cooling.attempts, scene.now, pending);
+            settled = stamps::strike_oldest(&mut cooling.attempts, units);
+        }
+        if self.reset_on_success {
+            cooling.failures.clear();
+        }
+        if cooling.is_vacant() {
+            *state = State::Vacant;
+        }
+        settled
+    }
+
+    /// An attempt is one whatever it cost; a receipt for nothing charges failures.
+    fn settle(
+        &self,
+        state: &mut State,
+        scene: &Scene<'_>,
+        receipt: &Receipt,
+        actual: u64,
+        _staged: u64,
+    ) -> Option<u64> {
+        if self.pending.is_none() || receipt.units == 0 {
+            let more = actual.saturating_sub(receipt.units);
+            let failures = self.chargeable(state, scene, more);
+            if failures > 0 {
+                self.charge(state, scene, failures);
+            }
+            return Some(receipt.units + failures);
+        }
+        let unused = receipt.units.saturating_sub(actual);
+        if unused == 0 || scene.now >= receipt.until() {
+            return Some(receipt.units);
+        }
+        Some(receipt.units - self.give_back(state, scene, receipt, unused))
+    }
+
     fn fresh_at(&self, state: &State) -> Time {
         match state {
             State::Cooling(cooling) => {
                 let counted = cooling.failures.last().map(|failure| failure.at + self.within);
+                let attempt = cooling.attempts.last().zip(self.pending);
+                let counted = counted.max(attempt.map(|(newest, pending)| newest.at + pending));
                 let row = if self.remembers_row(cooling) {
                     self.forget_at(cooling)
                 } else {
@@ -150,13 +330,14 @@ impl Algorithm for Cooldown {
         if cooling.blocked_until > now || self.is_from_a_wrong_clock(cooling, now) {
             return EXHAUSTED;
         }
-        let failed = share(stamps::units(self.live(state, now)).into(), self.after.into());
+        let used = stamps::units(self.live(state, now)) + stamps::units(self.tried(state, now));
+        let used = share(used.into(), self.after.into());
         // Without the row it remembers, the next block would be a short one again.
         let row = if self.remembers_row(cooling) && self.forget_at(cooling) > now {
             EXHAUSTED / 2
         } else {
             0
         };
-        failed.max(row)
+        used.max(row)
     }
 }

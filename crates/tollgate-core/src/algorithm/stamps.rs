@@ -13,10 +13,15 @@ pub(super) fn units(stamps: &[Stamp]) -> u64 {
     stamps.iter().map(|stamp| stamp.units).sum()
 }
 
-/// Files units at `now`, or at the newest stamp if that is later; returns where.
-pub(super) fn file(stamps: &mut Vec<Stamp>, now: Time, window: Span, units: u64) -> Time {
+/// Drops the stamps that no longer count.
+pub(super) fn prune(stamps: &mut Vec<Stamp>, now: Time, window: Span) {
     let dead = stamps.len() - live(stamps, now, window).len();
     stamps.drain(..dead);
+}
+
+/// Files units at `now`, or at the newest stamp if that is later; returns where.
+pub(super) fn file(stamps: &mut Vec<Stamp>, now: Time, window: Span, units: u64) -> Time {
+    prune(stamps, now, window);
     match stamps.last_mut() {
         Some(newest) if newest.at >= now => {
             newest.units += units;
@@ -38,6 +43,22 @@ pub(super) fn strike(stamps: &mut Vec<Stamp>, at: Time, units: u64) -> u64 {
         stamps.remove(index);
     }
     struck
+}
+
+/// Takes up to `units` off the oldest stamps; returns how many there were.
+pub(super) fn strike_oldest(stamps: &mut Vec<Stamp>, units: u64) -> u64 {
+    let (mut left, mut gone) = (units, 0);
+    for stamp in &mut *stamps {
+        let struck = left.min(stamp.units);
+        stamp.units -= struck;
+        left -= struck;
+        if stamp.units > 0 {
+            break;
+        }
+        gone += 1;
+    }
+    stamps.drain(..gone);
+    units - left
 }
 
 /// Takes up to `units` off the newest of the stamps that still count; returns how many there were.

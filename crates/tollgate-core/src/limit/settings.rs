@@ -25,6 +25,9 @@ pub enum Slices {
 ///     within: minutes(10),
 ///     block: minutes(15),
 ///     escalation: Some(Escalation { factor: 2, max: minutes(24 * 60) }),
+///     // An attempt counts as a failure until it is reported, for ten seconds at most.
+///     pending: Some(Span::from_secs(10)),
+///     reset_on_success: false,
 /// })?;
 /// # Ok::<(), tollgate_core::LimitError>(())
 /// ```
@@ -38,6 +41,13 @@ pub struct Cooldown {
     pub block: Span,
     /// Whether further blocks last longer.
     pub escalation: Option<Escalation>,
+    /// How long an admitted attempt that is not reported counts as a failure.
+    ///
+    /// Without it a failure counts from its report on, so that any number of attempts made before
+    /// the first report are admitted.
+    pub pending: Option<Span>,
+    /// Whether a reported success clears the failures.
+    pub reset_on_success: bool,
 }
 
 /// How blocks in a row grow.

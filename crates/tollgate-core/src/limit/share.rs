@@ -92,6 +92,8 @@ mod tests {
             within: Span::from_secs(60),
             block: Span::from_secs(10),
             escalation: None,
+            pending: None,
+            reset_on_success: false,
         };
         vec![
             Limit::token_bucket("a", quota("100/min burst 20")).unwrap(),

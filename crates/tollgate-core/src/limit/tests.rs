@@ -126,7 +126,14 @@ fn logs_slots_and_cooldowns_stay_within_reason() {
     assert!(Limit::concurrency("limit", 1, Span::MAX).is_ok());
     let longer = Span::MAX + Span::from_micros(1);
     assert!(Limit::concurrency("limit", 1, longer).is_err());
-    let cooldown = Cooldown { after: 5, within: second, block: second, escalation: None };
+    let cooldown = Cooldown {
+        after: 5,
+        within: second,
+        block: second,
+        escalation: None,
+        pending: None,
+        reset_on_success: false,
+    };
     let refused = |cooldown| refusal(Limit::cooldown("limit", cooldown));
     assert!(Limit::cooldown("limit", Cooldown { after: 1_000, ..cooldown }).is_ok());
     for after in [0, 1_001] {
@@ -174,7 +181,14 @@ fn a_limit_tells_what_it_is() {
     }
     let slots = Limit::concurrency("l", 7, minute).expect("a limit");
     assert_eq!((slots.algorithm(), slots.capacity(), slots.recovery()), ("concurrency", 7, None));
-    let cooldown = Cooldown { after: 3, within: minute, block: minute, escalation: None };
+    let cooldown = Cooldown {
+        after: 3,
+        within: minute,
+        block: minute,
+        escalation: None,
+        pending: None,
+        reset_on_success: false,
+    };
     let cooldown = Limit::cooldown("l", cooldown).expect("a limit");
     assert_eq!((cooldown.algorithm(), cooldown.capacity()), ("cooldown", 3));
     assert!(slots.holds() && !cooldown.holds());

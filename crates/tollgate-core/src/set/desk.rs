@@ -250,7 +250,7 @@ impl<'d> Desk<'d> {
             let algorithm = self.set.checks[index].limit().each();
             let scene = self.scene(index);
             let state = &mut self.cells[self.places[index].cell];
-            let receipt = algorithm.charge(state, &scene, granted);
+            let receipt = algorithm.charge_take(state, &scene, granted);
             if let Some(decision) = &mut self.decisions[index] {
                 decision.receipt = receipt;
             }

@@ -14,6 +14,7 @@
 //! | 6 | holders | how many, of each: end of its lease, units, id in 16 bytes |
 //! | 7 | cooling | stamps, blocked until, streak |
 //! | 8 | settled | until |
+//! | 9 | cooling with attempts | stamps of failures, blocked until, streak, stamps of attempts |
 //!
 //! Times and lengths are microseconds, times since 1970. Stamps are how many there are, then the
 //! time and units of each. Where several times follow each other, in stamps and holders, each is
@@ -42,6 +43,7 @@ const LOG: u8 = 5;
 const HOLDERS: u8 = 6;
 const COOLING: u8 = 7;
 const SETTLED: u8 = 8;
+const COOLING_WITH_ATTEMPTS: u8 = 9;
 
 /// Later than any state can tell: the last time a store may have, two recoveries and the slack.
 const LATEST: u64 = (1 << 53) - 1;
@@ -91,10 +93,14 @@ impl State {
                 }
             }
             Self::Cooling(cooling) => {
-                out.push(COOLING);
+                let plain = cooling.attempts.is_empty();
+                out.push(if plain { COOLING } else { COOLING_WITH_ATTEMPTS });
                 put_stamps(out, &cooling.failures);
                 bytes::put(out, cooling.blocked_until.as_micros());
                 bytes::put(out, cooling.streak.into());
+                if !plain {
+                    put_stamps(out, &cooling.attempts);
+                }
             }
             Self::Settled { until } => put(out, SETTLED, &[until.as_micros()]),
         }
@@ -163,11 +169,15 @@ impl Reader<'_> {
             BLOCKS => State::Blocks(Box::new(self.blocks()?)),
             LOG => State::Log(self.stamps()?),
             HOLDERS => State::Holders(Box::new(self.holders()?)),
-            COOLING => State::Cooling(Box::new(Cooling {
-                failures: self.stamps()?,
-                blocked_until: self.time("end of a block")?,
-                streak: self.streak()?,
-            })),
+            COOLING => State::Cooling(Box::new(self.cooling()?)),
+            COOLING_WITH_ATTEMPTS => {
+                let cooling = self.cooling()?;
+                let attempts = self.stamps()?;
+                if attempts.is_empty() {
+                    return Err(StateError::Misspelled);
+                }
+                State::Cooling(Box::new(Cooling { attempts, ..cooling }))
+            }
             SETTLED => State::Settled { until: self.time("time of a settlement")? },
             found => return Err(StateError::UnknownTag { found }),
         })
@@ -186,6 +196,15 @@ impl Reader<'_> {
     ) -> Result<Time, StateError> {
         let most = LATEST - before.as_micros();
         Ok(before + Span::from_micros(self.number_in(part, least..=most)?))
+    }
+
+    fn cooling(&mut self) -> Result<Cooling, StateError> {
+        Ok(Cooling {
+            failures: self.stamps()?,
+            blocked_until: self.time("end of a block")?,
+            streak: self.streak()?,
+            attempts: Vec::new(),
+        })
     }
 
     fn streak(&mut self) -> Result<u32, StateError> {

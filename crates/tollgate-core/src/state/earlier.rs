@@ -72,6 +72,7 @@ impl Holders {
 impl Cooling {
     fn earlier_by(&mut self, by: Span) {
         stamps_earlier_by(&mut self.failures, by);
+        stamps_earlier_by(&mut self.attempts, by);
         self.blocked_until = earlier(self.blocked_until, by);
     }
 }
@@ -110,14 +111,15 @@ mod tests {
             State::Log(stamps(&[(20, 1), (30, 2)]))
         );
         assert_eq!(moved(State::Settled { until: at(101) }), State::Settled { until: at(1) });
-        let cooling = |failures, blocked_until| {
+        let cooling = |failure, attempt, blocked_until| {
             State::Cooling(Box::new(Cooling {
-                failures,
+                failures: stamps(&[(failure, 1)]),
                 blocked_until: at(blocked_until),
                 streak: 2,
+                attempts: stamps(&[(attempt, 3)]),
             }))
         };
-        assert_eq!(moved(cooling(stamps(&[(120, 1)]), 150)), cooling(stamps(&[(20, 1)]), 50));
+        assert_eq!(moved(cooling(120, 130, 150)), cooling(20, 30, 50));
         let holders = |expires| {
             let list = [Holder { id: Id::from_bits(1), expires: at(expires), units: 2 }].into();
             State::Holders(Box::new(Holders { list, units: 2 }))

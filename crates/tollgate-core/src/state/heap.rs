@@ -17,7 +17,8 @@ impl State {
                 allocated::<Holders>(1) + allocated::<Holder>(holders.list.capacity())
             }
             Self::Cooling(cooling) => {
-                allocated::<Cooling>(1) + allocated::<Stamp>(cooling.failures.capacity())
+                let stamps = [cooling.failures.capacity(), cooling.attempts.capacity()];
+                allocated::<Cooling>(1) + stamps.map(allocated::<Stamp>).iter().sum::<usize>()
             }
         }
     }
@@ -55,7 +56,12 @@ mod tests {
         holders.list.push_back(Holder { id: Id::from_bits(1), expires: Time::MAX, units: 1 });
         assert_eq!(State::Holders(Box::new(holders)).heap_bytes(), 40 + 16 + 3 * 32 + 16);
 
-        let cooling = Cooling { failures: Vec::with_capacity(5), ..Cooling::default() };
-        assert_eq!(State::Cooling(Box::new(cooling)).heap_bytes(), 40 + 16 + 5 * 16 + 16);
+        let mut cooling = Cooling::default();
+        assert_eq!(State::Cooling(Box::new(cooling.clone())).heap_bytes(), 64 + 16);
+        cooling.failures = Vec::with_capacity(5);
+        let failed = State::Cooling(Box::new(std::mem::take(&mut cooling)));
+        assert_eq!(failed.heap_bytes(), 64 + 16 + 5 * 16 + 16);
+        cooling.attempts.reserve_exact(3);
+        assert_eq!(State::Cooling(Box::new(cooling)).heap_bytes(), 64 + 16 + 3 * 16 + 16);
     }
 }

@@ -1,5 +1,6 @@
 //! One counter of one limit, asked step by step, and traces to ask it with.
 
+use proptest::option;
 use proptest::prelude::*;
 use tollgate_core::{
     Ask, Check, Cooldown, Cost, Decision, Escalation, Id, Limit, Period, Place, Quota, Ruling, Set,
@@ -151,14 +152,17 @@ pub(crate) fn limits() -> impl Strategy<Value = Limit> {
 }
 
 fn cooldowns() -> impl Strategy<Value = Limit> {
-    (1..=5_u64, 1..=5_000_u64, 1..=5_000_u64, any::<bool>()).prop_map(
-        |(after, within, block, escalates)| {
+    let options = (any::<bool>(), option::of(1..=5_000_u64), any::<bool>());
+    (1..=5_u64, 1..=5_000_u64, 1..=5_000_u64, options).prop_map(
+        |(after, within, block, (escalates, pending, reset_on_success))| {
             let max = Span::from_micros(block * 5);
             let cooldown = Cooldown {
                 after,
                 within: Span::from_micros(within),
                 block: Span::from_micros(block),
                 escalation: escalates.then_some(Escalation { factor: 2, max }),
+                pending: pending.map(Span::from_micros),
+                reset_on_success,
             };
             Limit::cooldown("limit", cooldown).expect("a limit")
         },

@@ -123,7 +123,7 @@ if reset > now {
     /// `remaining` is what can still be taken, one by one; it never grows while time stands still.
     #[test]
     fn remaining_can_be_taken_and_no_more((limit, steps) in traffic()) {
-        prop_assume!(limit.algorithm() != "cooldown");
+        prop_assume!(limit.uses_up());
         let mut counter = Counter::new(limit);
         let mut now = START;
         for (gap, step) in steps {
@@ -149,7 +149,7 @@ if reset > now {
         (first, second) in (1..=6_u64, 1..=6_u64),
         gap in 0..=3_000_u64,
     ) {
-        prop_assume!(limit.algorithm() != "cooldown");
+        prop_assume!(limit.uses_up());
         let mut counter = Counter::new(limit);
         let cost = |units: u64| units.min(counter.limit.capacity());
         let (first, second) = (cost(first), cost(second));
@@ -234,7 +234,7 @@ if reset > now {
         let counter = Counter::new(limit);
         let decision = counter.try_take(START, cost.units());
         let possible = cost.units() <= counter.limit.capacity()
-            || counter.limit.algorithm() == "cooldown";
+            || !counter.limit.uses_up();
         prop_assert_eq!(decision.is_allowed(), possible);
         if !possible {
             prop_assert_eq!(decision.refusal().map(tollgate_core::Refusal::as_str), Some("cost_above_limit"));

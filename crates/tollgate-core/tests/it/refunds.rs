@@ -1,7 +1,7 @@
 //! Units that come back without a receipt: exactly what was taken, and never more than that.
 
 use proptest::prelude::*;
-use tollgate_core::{Answer, Ask, Cost, Decision, Limit, Slices, Span};
+use tollgate_core::{Answer, Ask, Cost, Decision, Figures, Limit, Slices, Span};
 
 use super::counter::{Arrival, Counter, START, arrivals, limits, pulse, quota, rates};
 
@@ -12,6 +12,11 @@ fn refund(units: u64) -> Ask {
 /// Whether units of this limit can be given back at all.
 fn counts_units(limit: &Limit) -> bool {
     !limit.holds() && limit.algorithm() != "cooldown"
+}
+
+/// Whether a refund reports a success.
+fn learns_of_successes(limit: &Limit) -> bool {
+    matches!(limit.figures(), Figures::Cooldown(it) if it.pending.is_some() || it.reset_on_success)
 }
 
 /// A counter with a past, and the time it is now.
@@ -97,11 +102,12 @@ proptest! {
         }
     }
 
-    /// A refund of nothing, of a slot or of a failure does nothing, and nothing is ever refused.
+    /// A refund of nothing, of a slot or of a plain failure does nothing, and nothing is ever refused.
     #[test]
     fn what_cannot_come_back_does_not(limit in limits(), past in arrivals(5_000, 6), units in 0..=9_u64) {
         let (mut counter, now) = busy(limit, &past);
-        let nothing = units == 0 || !counts_units(&counter.limit);
+        let nothing = units == 0
+            || (!counts_units(&counter.limit) && !learns_of_successes(&counter.limit));
         let before = counter.clone();
         let decision = counter.ask(now, refund(units));
         prop_assert!(decision.is_allowed() && decision.receipt().is_none());

@@ -88,9 +88,11 @@ fn encoded(state: &State) -> Vec<u8> {
 /// Limits of every kind, small and as large as they get.
 fn all_kinds() -> Vec<Limit> {
     let (long, most) = (Span::MAX.as_micros(), tollgate_core::Quota::MAX_AMOUNT);
-    let cooldown = |after, within, block| {
+    let cooldown = |after, within, block, pending: Option<Span>| {
         let escalation = Some(Escalation { factor: 2, max: block });
-        Limit::cooldown("limit", Cooldown { after, within, block, escalation })
+        let reset_on_success = pending.is_some();
+        let cooldown = Cooldown { after, within, block, escalation, pending, reset_on_success };
+        Limit::cooldown("limit", cooldown)
     };
     let limits = [
         Limit::token_bucket("limit", quota(5, 1_000)),
@@ -107,8 +109,15 @@ fn all_kinds() -> Vec<Limit> {
         Limit::sliding_log("limit", quota(1_000, long)),
         Limit::concurrency("limit", 3, Span::from_micros(1_000)),
         Limit::concurrency("limit", u32::MAX, Span::MAX),
-        cooldown(3, Span::from_micros(1_000), Span::from_micros(1_000)),
-        cooldown(1_000, Span::MAX, Span::MAX),
+        cooldown(3, Span::from_micros(1_000), Span::from_micros(1_000), None),
+        cooldown(1_000, Span::MAX, Span::MAX, None),
+        cooldown(
+            3,
+            Span::from_micros(1_000),
+            Span::from_micros(1_000),
+            Some(Span::from_micros(700)),
+        ),
+        cooldown(1_000, Span::MAX, Span::MAX, Some(Span::MAX)),
     ];
     limits.into_iter().map(|limit| limit.expect("a limit")).collect()
 }
@@ -224,7 +233,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_refused_or_harmless(tag in 0..9_u8, bytes in prop::collection::vec(
+    fn any_bytes_are_refused_or_harmless(tag in 0..10_u8, bytes in prop::collection::vec(
         prop_oneof![2 => 0..4_u8, 1 => any::<u8>()], 0..40,
     )) {
         let bytes = [vec![tag], bytes].concat();
@@ -381,12 +390,32 @@ fn shares_are_what_they_should_be() {
 
     let escalation = Some(Escalation { factor: 2, max: Span::from_secs(9) });
     let (within, block) = (Span::from_secs(5), Span::from_secs(1));
-    let cooldown = || Limit::cooldown("limit", Cooldown { after: 4, within, block, escalation });
+    let cooldown = || {
+        Limit::cooldown(
+            "limit",
+            Cooldown {
+                after: 4,
+                within,
+                block,
+                escalation,
+                pending: None,
+                reset_on_success: false,
+            },
+        )
+    };
     assert_shares(&charged(cooldown(), 1), &[(START, 16_384), (after(5 * SECOND), 0)]);
     let blocked = charged(cooldown(), 4);
     let row = [(after(SECOND), 32_767), (after(6 * SECOND - 1), 32_767), (after(6 * SECOND), 0)];
     assert_shares(&blocked, &[(START, u16::MAX), (after(SECOND - 1), u16::MAX)]);
     assert_shares(&blocked, &row);
+
+    let pending = Some(Span::from_secs(2));
+    let cooldown =
+        Cooldown { after: 4, within, block, escalation, pending, reset_on_success: false };
+    let mut trying = Counter::new(Limit::cooldown("limit", cooldown).expect("a limit"));
+    trying.take(START, 1);
+    assert_shares(&trying, &[(START, 16_384), (after(2 * SECOND - 1), 16_384)]);
+    assert_shares(&trying, &[(after(2 * SECOND), 0)]);
 }
 
 #[test]
@@ -404,7 +433,14 @@ fn what_a_wrong_clock_made_is_exhausted() {
     let slack = Span::CLOCK_SLACK.as_micros();
     let parsed = |quota: &str| quota.parse().expect("a quota");
     let within = Span::from_secs(60);
-    let cooldown = Cooldown { after: 9, within, block: within, escalation: None };
+    let cooldown = Cooldown {
+        after: 9,
+        within,
+        block: within,
+        escalation: None,
+        pending: None,
+        reset_on_success: false,
+    };
     for limit in [
         Limit::fixed_window("limit", parsed("9/s")),
         Limit::sliding_window("limit", parsed("9/s"), Slices::Strict(1)),

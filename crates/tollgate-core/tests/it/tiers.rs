@@ -269,7 +269,17 @@ fn what_counts_units_keeps_its_count() {
     let (small, large) = (quota(10, MINUTE), quota(100, MINUTE));
     let cooldown = |after| {
         let (within, block) = (Span::from_secs(60), Span::from_secs(60));
-        Limit::cooldown("api", Cooldown { after, within, block, escalation: None })
+        Limit::cooldown(
+            "api",
+            Cooldown {
+                after,
+                within,
+                block,
+                escalation: None,
+                pending: None,
+                reset_on_success: false,
+            },
+        )
     };
     let slices = Slices::Strict(6);
     let pairs = [

@@ -1,10 +1,29 @@
 //! Cases of the cooldown.
 
-use super::story::{DAY, HOUR, MINUTE, SECOND, Story, YEAR, charge, peek, reset, take, up_to};
+use super::story::{
+    DAY, HOUR, MINUTE, SECOND, Story, YEAR, charge, peek, refund, reset, settle, take, up_to,
+};
 use crate::trace::{AlgorithmSpec, Case, EscalationSpec};
 
 fn cooldown(after: u64, within_us: u64, block_us: u64) -> AlgorithmSpec {
-    AlgorithmSpec::Cooldown { after, within_us, block_us, escalation: None }
+    let (escalation, pending_us, reset_on_success) = (None, None, false);
+    AlgorithmSpec::Cooldown { after, within_us, block_us, escalation, pending_us, reset_on_success }
+}
+
+/// The same, with attempts that are pending so long.
+fn pending(mut spec: AlgorithmSpec, micros: u64) -> AlgorithmSpec {
+    if let AlgorithmSpec::Cooldown { pending_us, .. } = &mut spec {
+        *pending_us = Some(micros);
+    }
+    spec
+}
+
+/// The same, with successes that clear the failures.
+fn forgiving(mut spec: AlgorithmSpec) -> AlgorithmSpec {
+    if let AlgorithmSpec::Cooldown { reset_on_success, .. } = &mut spec {
+        *reset_on_success = true;
+    }
+    spec
 }
 
 fn escalating(
@@ -15,7 +34,8 @@ fn escalating(
     max_us: u64,
 ) -> AlgorithmSpec {
     let escalation = Some(EscalationSpec { factor, max_us });
-    AlgorithmSpec::Cooldown { after, within_us, block_us, escalation }
+    let (pending_us, reset_on_success) = (None, false);
+    AlgorithmSpec::Cooldown { after, within_us, block_us, escalation, pending_us, reset_on_success }
 }
 
 /// Every case.
@@ -43,6 +63,19 @@ pub(super) fn cases() -> Vec<Case> {
         many_failures(),
         a_refused_set_reports_no_failure(),
         failures_ahead_of_the_clock(),
+        attempts_count_until_they_expire(),
+        attempts_and_failures_count_together(),
+        a_failure_settles_the_oldest_attempt(),
+        a_success_settles_the_oldest_attempt(),
+        a_success_clears_failures(),
+        a_success_ends_no_block(),
+        attempts_outlive_a_block(),
+        a_withdrawn_attempt_is_gone(),
+        a_settled_attempt_stays_one(),
+        a_refused_set_leaves_no_attempt(),
+        an_attempt_beside_a_failure(),
+        attempts_ahead_of_the_clock(),
+        pending_appears_and_goes_in_flight(),
     ];
     for (how, micros) in [
         ("by_a_microsecond", 1),
@@ -342,5 +375,181 @@ fn blocked_clock_goes_back(how: &str, micros: u64, quota: &AlgorithmSpec) -> Cas
     story.wait(1).ask(take("calls", 1));
     fail(&mut story, 2);
     story.ask(peek("calls"));
+    story.done()
+}
+
+/// Three failures in a minute block for ten seconds; attempts are pending for two.
+fn trying() -> AlgorithmSpec {
+    pending(cooldown(3, MINUTE, 10 * SECOND), 2 * SECOND)
+}
+
+fn attempts_count_until_they_expire() -> Case {
+    let mut story = Story::new("attempts_count_until_they_expire", &trying());
+    story.ask(take("calls", 1));
+    story.wait(SECOND).ask(take("calls", 2));
+    story.ask(peek("calls"));
+    story.ask(take("calls", 1));
+    story.ask(take("calls", 4));
+    story.ask(up_to("calls", 0, 3));
+    story.wait(SECOND - 1).ask(take("calls", 1));
+    story.wait(1).ask(up_to("calls", 1, 3));
+    story.wait(SECOND).ask(take("calls", 2));
+    story.wait(2 * SECOND).ask(peek("calls"));
+    story.done()
+}
+
+fn attempts_and_failures_count_together() -> Case {
+    let mut story = Story::new("attempts_and_failures_count_together", &trying());
+    fail(&mut story, 1);
+    story.wait(59 * SECOND).ask(take("calls", 2));
+    // The failure is over before the attempts are.
+    story.ask(take("calls", 1));
+    story.ask(take("calls", 2));
+    story.wait(SECOND).ask(take("calls", 1));
+    story.wait(SECOND).ask(take("calls", 2));
+    story.done()
+}
+
+fn a_failure_settles_the_oldest_attempt() -> Case {
+    let mut story = Story::new("a_failure_settles_the_oldest_attempt", &trying());
+    story.ask(take("calls", 1));
+    story.wait(SECOND).ask(take("calls", 1));
+    story.ask(charge("calls", 1));
+    story.wait(SECOND).ask(peek("calls"));
+    story.ask(charge("calls", 1));
+    story.ask(take("calls", 1));
+    story.ask(take("calls", 1));
+    story.ask(charge("calls", 1));
+    story.ask(take("calls", 1));
+    story.wait(10 * SECOND).ask(take("calls", 3));
+    story.done()
+}
+
+fn a_success_settles_the_oldest_attempt() -> Case {
+    let mut story = Story::new("a_success_settles_the_oldest_attempt", &trying());
+    story.ask(refund("calls", 1));
+    story.ask(take("calls", 2));
+    fail(&mut story, 1);
+    story.wait(SECOND).ask(take("calls", 1));
+    story.ask(refund("calls", 0));
+    story.ask(refund("calls", 1));
+    story.wait(SECOND).ask(peek("calls"));
+    story.ask(refund("calls", 5));
+    story.ask(peek("calls"));
+    story.done()
+}
+
+fn a_success_clears_failures() -> Case {
+    let limits = [
+        ("plain", "plain", &forgiving(cooldown(3, MINUTE, 10 * SECOND))),
+        ("pending", "pending", &forgiving(trying())),
+        ("strict", "strict", &cooldown(3, MINUTE, 10 * SECOND)),
+    ];
+    let mut story = Story::with("a_success_clears_failures", &limits);
+    for handle in ["plain", "pending", "strict"] {
+        story.ask(charge(handle, 2));
+        story.ask(take(handle, 1));
+        story.ask(refund(handle, 1));
+        story.ask(peek(handle));
+        story.ask(charge(handle, 2));
+        story.ask(peek(handle));
+    }
+    story.done()
+}
+
+fn a_success_ends_no_block() -> Case {
+    let spec = forgiving(escalating(2, MINUTE, 10 * SECOND, 2, HOUR));
+    let mut story = Story::new("a_success_ends_no_block", &pending(spec, 5 * SECOND));
+    story.ask(take("calls", 2));
+    fail(&mut story, 2);
+    story.ask(refund("calls", 1));
+    story.ask(take("calls", 1));
+    story.wait(10 * SECOND).ask(refund("calls", 1));
+    story.ask(take("calls", 1));
+    story.ask(charge("calls", 2));
+    story.ask(peek("calls"));
+    story.done()
+}
+
+fn attempts_outlive_a_block() -> Case {
+    let spec = pending(cooldown(3, MINUTE, SECOND), 5 * SECOND);
+    let mut story = Story::new("attempts_outlive_a_block", &spec);
+    fail(&mut story, 1);
+    story.ask(take("calls", 2));
+    // Reported by somebody who never asked, too.
+    story.ask(charge("calls", 1));
+    story.ask(take("calls", 1));
+    story.ask(charge("calls", 2));
+    story.wait(SECOND).ask(take("calls", 1));
+    story.wait(4 * SECOND).ask(take("calls", 3));
+    story.done()
+}
+
+fn a_withdrawn_attempt_is_gone() -> Case {
+    let mut story = Story::new("a_withdrawn_attempt_is_gone", &trying());
+    story.ask(take("calls", 2));
+    let two = story.last();
+    story.ask(take("calls", 1));
+    let one = story.last();
+    story.ask(settle("calls", two, 1));
+    story.ask(settle("calls", two, 0));
+    story.ask(settle("calls", one, 0));
+    story.ask(peek("calls"));
+    story.wait(SECOND).ask(take("calls", 1));
+    let late = story.last();
+    story.wait(2 * SECOND).ask(settle("calls", late, 0));
+    story.done()
+}
+
+fn a_settled_attempt_stays_one() -> Case {
+    let mut story = Story::new("a_settled_attempt_stays_one", &trying());
+    story.ask(take("calls", 1));
+    let step = story.last();
+    story.ask(settle("calls", step, 7));
+    story.ask(peek("calls"));
+    story.done()
+}
+
+fn a_refused_set_leaves_no_attempt() -> Case {
+    let limits = [("calls", "calls", &trying()), ("other", "other", &trying())];
+    let mut story = Story::with("a_refused_set_leaves_no_attempt", &limits);
+    story.ask(take("other", 3));
+    story.set(vec![take("calls", 1), take("other", 1)]);
+    story.ask(peek("calls"));
+    story.set(vec![take("calls", 1), take("calls", 1)]);
+    story.set(vec![take("calls", 1), take("calls", 1)]);
+    story.ask(peek("calls"));
+    story.done()
+}
+
+fn an_attempt_beside_a_failure() -> Case {
+    let mut story = Story::new("an_attempt_beside_a_failure", &trying());
+    story.set(vec![take("calls", 1), charge("calls", 2)]);
+    story.ask(peek("calls"));
+    story.set(vec![charge("calls", 1), take("calls", 1)]);
+    story.ask(peek("calls"));
+    story.wait(10 * SECOND).set(vec![refund("calls", 1), take("calls", 3)]);
+    story.done()
+}
+
+fn attempts_ahead_of_the_clock() -> Case {
+    let mut story = Story::new("attempts_ahead_of_the_clock", &trying());
+    story.ask(take("calls", 1));
+    story.back(SECOND).ask(take("calls", 1));
+    story.ask(peek("calls"));
+    story.back(1).ask(take("calls", 1));
+    story.wait(10 * SECOND).ask(take("calls", 1));
+    story.done()
+}
+
+fn pending_appears_and_goes_in_flight() -> Case {
+    let (with, without) = (trying(), cooldown(3, MINUTE, 10 * SECOND));
+    let limits = [("with", "calls", &with), ("without", "calls", &without)];
+    let mut story = Story::with("pending_appears_and_goes_in_flight", &limits);
+    story.ask(charge("without", 1));
+    story.ask(take("with", 2));
+    story.ask(take("with", 1));
+    story.ask(take("without", 9));
+    story.ask(take("with", 1));
     story.done()
 }

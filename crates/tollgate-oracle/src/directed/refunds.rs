@@ -229,8 +229,14 @@ fn slots_stay() -> Case {
 
 fn failures_stay() -> Case {
     let escalation = None;
-    let cooldown =
-        AlgorithmSpec::Cooldown { after: 3, within_us: MINUTE, block_us: HOUR, escalation };
+    let cooldown = AlgorithmSpec::Cooldown {
+        after: 3,
+        within_us: MINUTE,
+        block_us: HOUR,
+        escalation,
+        pending_us: None,
+        reset_on_success: false,
+    };
     let mut story = Story::new("failures_are_not_given_back", &cooldown);
     story.ask(charge("calls", 2));
     story.ask(refund("calls", 2));

@@ -26,7 +26,14 @@ fn slots(slots: u64) -> AlgorithmSpec {
 }
 
 fn cooldown(after: u64) -> AlgorithmSpec {
-    AlgorithmSpec::Cooldown { after, within_us: MINUTE, block_us: 10 * SECOND, escalation: None }
+    AlgorithmSpec::Cooldown {
+        after,
+        within_us: MINUTE,
+        block_us: 10 * SECOND,
+        escalation: None,
+        pending_us: None,
+        reset_on_success: false,
+    }
 }
 
 /// One limit of every algorithm, each named by its handle.

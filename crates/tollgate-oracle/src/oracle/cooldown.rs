@@ -1,8 +1,9 @@
 //! Cooldown: failures by their time, and the block they lead to.
 
 use super::cell::{Cell, Filed, View, When};
-use super::receipt::{Receipt, ReceiptId};
-use super::rule::{Rule, SLACK, Take, Verdict};
+use super::receipt::{Receipt, ReceiptId, Until};
+use super::rule::{Rule, SETTLED_WITHIN, SLACK, Take, Verdict};
+use super::search::{largest_fit, smallest_wait};
 use crate::trace::{EscalationSpec, Reason};
 
 /// The failures that may still count, and the last block.
@@ -13,6 +14,8 @@ pub(crate) struct Failures {
     blocked_until: u64,
     /// How many blocks there were in a row.
     streak: u64,
+    /// When attempts were admitted that nobody has reported, in order.
+    attempts: Vec<u64>,
 }
 
 /// A block of `block` after `after` failures within `within`.
@@ -22,6 +25,9 @@ pub(crate) struct Cooldown {
     pub(crate) within: u64,
     pub(crate) block: u64,
     pub(crate) escalation: Option<EscalationSpec>,
+    /// How long an attempt counts as a failure unless it is reported.
+    pub(crate) pending: Option<u64>,
+    pub(crate) reset_on_success: bool,
 }
 
 impl Cooldown {
@@ -48,6 +54,23 @@ impl Cooldown {
         failures.times.iter().copied().filter(move |time| time + self.within > now)
     }
 
+    /// Whether an attempt of that time counts.
+    fn is_pending(&self, time: u64, now: u64) -> bool {
+        self.pending.is_some_and(|pending| time + pending > now)
+    }
+
+    fn pending_count(&self, failures: &Failures, now: u64) -> u64 {
+        failures.attempts.iter().filter(|&&time| self.is_pending(time, now)).count() as u64
+    }
+
+    /// Settles so many of the oldest attempts that count; says how many there were.
+    fn settle_oldest(&self, failures: &mut Failures, now: u64, units: u64) -> u64 {
+        failures.attempts.retain(|&time| self.is_pending(time, now));
+        let settled = failures.attempts.len().min(usize::try_from(units).expect("fits"));
+        failures.attempts.drain(..settled);
+        settled as u64
+    }
+
     fn live_count(&self, failures: &Failures, now: u64) -> u64 {
         self.live(failures, now).count() as u64
     }
@@ -63,31 +86,52 @@ impl Rule for Cooldown {
     }
 
     fn charges_takes(&self) -> bool {
-        false
+        self.pending.is_some()
     }
 
     fn correct_clock(&self, cell: &mut Cell, when: When) {
         let failures = &mut cell.failures;
-        let longest = self.escalation.map_or(self.block, |escalation| escalation.max_us);
-        if failures.blocked_until > when.now + longest + SLACK {
-            failures.blocked_until = when.now + self.length(1);
+        if self.pending.is_none() {
+            failures.attempts.clear();
         }
-        if failures.times.iter().any(|&time| time > when.now + SLACK) {
+        let longest = self.escalation.map_or(self.block, |escalation| escalation.max_us);
+        let ahead = |times: &[u64]| times.iter().any(|&time| time > when.now + SLACK);
+        if failures.blocked_until > when.now + longest + SLACK
+            || ahead(&failures.times)
+            || ahead(&failures.attempts)
+        {
             failures.times.clear();
+            failures.attempts.clear();
             failures.blocked_until = when.now + self.length(1);
         }
     }
 
-    fn fits(&self, cell: &Cell, when: When, _units: u64, _cap: u64) -> bool {
-        when.now >= cell.failures.blocked_until
+    fn fits(&self, cell: &Cell, when: When, units: u64, cap: u64) -> bool {
+        let (failures, now) = (&cell.failures, when.now);
+        let used = self.live_count(failures, now) + self.pending_count(failures, now);
+        now >= failures.blocked_until && (self.pending.is_none() || used + units <= cap)
     }
 
     fn take(&self, cell: &Cell, when: When, already: u64, take: &Take) -> Verdict {
-        if self.fits(cell, when, already, self.after) {
+        let blocked = when.now < cell.failures.blocked_until;
+        if self.pending.is_none() {
+            if blocked {
+                let retry_after = Some(cell.failures.blocked_until - when.now);
+                return Verdict::Refused { reason: Reason::Blocked, retry_after };
+            }
             return Verdict::Allowed { granted: take.most, delay: 0 };
         }
-        let retry_after = Some(cell.failures.blocked_until - when.now);
-        Verdict::Refused { reason: Reason::Blocked, retry_after }
+        if already.saturating_add(take.least) > self.after {
+            return Verdict::Refused { reason: Reason::CostAboveLimit, retry_after: None };
+        }
+        let fits = |when, units| self.fits(cell, when, already + units, self.after);
+        if !fits(when, take.least) {
+            let retry_after = Some(smallest_wait(|wait| fits(when.later(wait), take.least)));
+            let reason = if blocked { Reason::Blocked } else { Reason::Exhausted };
+            return Verdict::Refused { reason, retry_after };
+        }
+        let granted = largest_fit(take.most.min(self.after), |units| fits(when, units));
+        Verdict::Allowed { granted, delay: 0 }
     }
 
     fn charge(
@@ -109,6 +153,7 @@ impl Rule for Cooldown {
         // Where the number was lowered under failures that are live, the next one still counts.
         let open = self.after.saturating_sub(self.live_count(failures, now)).max(1);
         let granted = units.min(open);
+        self.settle_oldest(failures, now, granted);
         failures.times.retain(|time| time + self.within > now);
         let time = failures.times.last().map_or(now, |&newest| newest.max(now));
         for _ in 0..units.min(self.after) {
@@ -129,25 +174,76 @@ impl Rule for Cooldown {
         let forget_at = self.escalation.and_then(|_| self.forget_at(failures)).unwrap_or(0);
         let newest = self.live(failures, when.now).max();
         let counted_until = newest.map_or(0, |time| time + self.within);
-        let fresh_at = forget_at.max(counted_until).max(failures.blocked_until);
+        let attempts = failures.attempts.iter().filter(|&&time| self.is_pending(time, when.now));
+        let pending_until = attempts.max().map_or(0, |time| time + self.pending.unwrap_or(0));
+        let fresh_at = forget_at.max(counted_until).max(pending_until).max(failures.blocked_until);
         let blocked = when.now < failures.blocked_until;
-        let live = self.live_count(failures, when.now);
+        let live = self.live_count(failures, when.now) + self.pending_count(failures, when.now);
         View {
             remaining: if blocked { 0 } else { self.after.saturating_sub(live) },
             reset_after: fresh_at.saturating_sub(when.now),
         }
     }
 
-    fn file(&self, _cell: &mut Cell, _when: When, _units: u64, id: ReceiptId) -> Filed {
-        panic!("a cooldown files no units: {id:?}");
+    /// Files attempts: failures are charged.
+    fn file(&self, cell: &mut Cell, when: When, units: u64, id: ReceiptId) -> Filed {
+        let pending = self.pending.unwrap_or_else(|| panic!("no attempt is filed: {id:?}"));
+        let attempts = &mut cell.failures.attempts;
+        let time = attempts.last().map_or(when.now, |&newest| newest.max(when.now));
+        attempts.retain(|&time| self.is_pending(time, when.now));
+        for _ in 0..units {
+            attempts.push(time);
+        }
+        Filed { id, at: time, until: Until::whole(time + pending) }
     }
 
-    fn refund(&self, _cell: &mut Cell, _when: When, _units: u64) -> u64 {
-        // What failed has failed.
-        0
+    /// A reported success.
+    fn refund(&self, cell: &mut Cell, when: When, units: u64) -> u64 {
+        if units == 0 {
+            return 0;
+        }
+        if self.reset_on_success {
+            // What failed has failed, but counts no longer.
+            cell.failures.times.clear();
+        }
+        self.settle_oldest(&mut cell.failures, when.now, units)
     }
 
-    fn give_back(&self, _cell: &mut Cell, _when: When, receipt: &Receipt, _units: u64) -> u64 {
-        panic!("a cooldown yields no receipts: {:?}", receipt.filed.id);
+    fn give_back(&self, cell: &mut Cell, when: When, receipt: &Receipt, units: u64) -> u64 {
+        let mut given = 0;
+        cell.failures.attempts.retain(|&time| {
+            let gone = given < units && time == receipt.filed.at && self.is_pending(time, when.now);
+            given += u64::from(gone);
+            !gone
+        });
+        given
+    }
+
+    /// An attempt is one whatever it cost in the end.
+    fn settle(
+        &self,
+        cell: &mut Cell,
+        when: When,
+        receipt: &Receipt,
+        actual: u64,
+        _already: u64,
+    ) -> Result<u64, Reason> {
+        let over = receipt.filed.until.has_passed(when.now);
+        if over && when.now >= receipt.filed.at + SETTLED_WITHIN {
+            return Err(Reason::Lost);
+        }
+        if receipt.settled {
+            return Err(Reason::Spent);
+        }
+        if self.pending.is_none() {
+            // Attempts are no longer counted; what was used beyond one is failures.
+            let more = actual.saturating_sub(receipt.units);
+            let (more, _) = self.charge(cell, when, more, 0, receipt.filed.id);
+            return Ok(receipt.units + more);
+        }
+        if over || actual >= receipt.units {
+            return Ok(receipt.units);
+        }
+        Ok(receipt.units - self.give_back(cell, when, receipt, receipt.units - actual))
     }
 }

@@ -172,7 +172,14 @@ fn concurrency_by_hand() {
 fn cooldown_by_hand() {
     let escalation = Some(EscalationSpec { factor: 3, max_us: 25 * SECOND });
     let (within_us, block_us) = (20 * SECOND, 10 * SECOND);
-    let mut one = One::new(AlgorithmSpec::Cooldown { after: 2, within_us, block_us, escalation });
+    let mut one = One::new(AlgorithmSpec::Cooldown {
+        after: 2,
+        within_us,
+        block_us,
+        escalation,
+        pending_us: None,
+        reset_on_success: false,
+    });
     assert_eq!(one.brief(0, AskSpec::Charge { units: 1 }), (true, 1, 1, 20 * SECOND));
     // Blocked until 11 s; forgotten 20 s after that.
     assert_eq!(one.brief(SECOND, AskSpec::Charge { units: 5 }), (true, 1, 0, 30 * SECOND));

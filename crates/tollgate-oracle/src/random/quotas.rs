@@ -74,7 +74,12 @@ fn algorithm_like(dice: &mut Dice, kind: u64, first: &AlgorithmSpec) -> Algorith
             *amount = 1000.min(*amount);
         }
         AlgorithmSpec::Concurrency { slots, .. } => change(slots),
-        AlgorithmSpec::Cooldown { after, .. } => change(after),
+        AlgorithmSpec::Cooldown { after, pending_us, .. } => {
+            change(after);
+            if dice.one_in(3) {
+                *pending_us = pending(dice);
+            }
+        }
     }
     other
 }
@@ -150,7 +155,19 @@ fn cooldown(dice: &mut Dice) -> AlgorithmSpec {
         let (factor, times) = (dice.between(2, 4), dice.between(1, 40));
         EscalationSpec { factor, max_us: block_us * times }
     });
-    AlgorithmSpec::Cooldown { after: dice.between(1, 5), within_us, block_us, escalation }
+    AlgorithmSpec::Cooldown {
+        after: dice.between(1, 5),
+        within_us,
+        block_us,
+        escalation,
+        pending_us: pending(dice),
+        reset_on_success: dice.one_in(3),
+    }
+}
+
+/// How long attempts are pending, for half of the cooldowns.
+fn pending(dice: &mut Dice) -> Option<u64> {
+    dice.one_in(2).then(|| *dice.pick(&PERIODS))
 }
 
 impl AlgorithmSpec {

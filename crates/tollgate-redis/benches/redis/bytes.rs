@@ -19,7 +19,14 @@ static DAILY: LazyLock<Limit> =
 static OTHERS: LazyLock<[(&str, Limit); 4]> = LazyLock::new(|| {
     let quota = "10/day".parse().unwrap();
     let spans = [86_400, 172_800].map(Span::from_secs);
-    let cooldown = Cooldown { after: 5, within: spans[0], block: spans[1], escalation: None };
+    let cooldown = Cooldown {
+        after: 5,
+        within: spans[0],
+        block: spans[1],
+        escalation: None,
+        pending: None,
+        reset_on_success: false,
+    };
     [
         ("fixed window", Limit::fixed_window("fixed", quota)),
         ("sliding window, 10 slices", Limit::sliding_window("sliding", quota, Slices::Strict(10))),

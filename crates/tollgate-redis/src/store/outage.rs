@@ -2,7 +2,10 @@
 
 use smallvec::SmallVec;
 use tollgate::{Applied, By, CheckError, Clock, Store, fresh_id};
-use tollgate_core::{Ask, Check, Cost, Decision, Gate, Limit, Outage, Ruling, Scope, Set};
+use tollgate_core::{
+    Ask, Check, Cost, Decision, Gate, Limit, Outage, Place, Refusal, Ruling, Scope, Set, State,
+    Time, decide,
+};
 
 use super::Redis;
 use super::part::{like, without_refund};
@@ -156,9 +159,14 @@ impl Redis {
         }
         let Some(state) = self.common.seen.take(counter) else { return };
         // As much of its share is used as of the whole.
-        let share = u128::from(shared.share_used(&state, self.common.clock.now()));
+        let now = self.common.clock.now();
+        let share = u128::from(shared.share_used(&state, now));
         let capacity = u128::from(check.limit().capacity());
-        let units = (share * capacity).div_ceil(u128::from(u16::MAX));
+        let mut units = (share * capacity).div_ceil(u128::from(u16::MAX));
+        if shared.counts_failures() && !is_blocked(&check.put_to(shared), state, now) {
+            // Pending attempts are seeded as failures, but do not block by themselves.
+            units = units.min(capacity - 1);
+        }
         // Only as far as it is not used anyway, from the last time that it was needed.
         let units = units.saturating_sub(u128::from(self.used_here(check)));
         let units = u64::try_from(units).ok().and_then(|units| Cost::new(units).ok());
@@ -177,7 +185,9 @@ impl Redis {
         doubtful: bool,
     ) {
         let shared = check.scope() == Scope::Cluster && !check.limit().holds();
-        let takes = decision.receipt().is_some() || matches!(check.asks(), Ask::Charge(_));
+        // An attempt is reported as a failure, or not at all.
+        let taken = decision.receipt().is_some() && !check.limit().counts_failures();
+        let takes = taken || matches!(check.asks(), Ask::Charge(_));
         if shared && takes && decision.granted() > 0 {
             let until = applied.now + decision.reset_after();
             let slot = self.servers.slot(&self.common, counter);
@@ -203,6 +213,16 @@ impl Redis {
         decisions.fill(None);
         Err(CheckError::StoreUnreachable { why: failure.why.clone().into() })
     }
+}
+
+/// Whether a cooldown is blocked in this state.
+fn is_blocked(check: &Check<'_>, state: State, now: Time) -> bool {
+    let peek = check.ask(Ask::peek()).alone();
+    let mut decision = [None];
+    let set = Set::one(&peek, fresh_id());
+    decide(&set, now, &[Place::cell(0)], &mut [state], &mut decision);
+    let [decision] = decision;
+    matches!(decision.and_then(|made| made.refusal()), Some(Refusal::Blocked { .. }))
 }
 
 /// Whether a check is about something that was taken before.

@@ -109,7 +109,7 @@ pub(super) fn like_named<'s>(whole: &Set<'_>, checks: &'s [Check<'s>], id: Id) -
 fn waits(check: &Check<'_>) -> bool {
     match check.asks() {
         Ask::Refund(_) => true,
-        Ask::Charge(_) => !check.limit().uses_up(),
+        Ask::Charge(_) => check.limit().counts_failures(),
         _ => false,
     }
 }

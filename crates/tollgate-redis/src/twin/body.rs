@@ -84,12 +84,20 @@ impl Body {
                 self.id(id);
             }
             Figures::Cooldown(cooldown) => {
-                self.begin(7, Parts::STAMPS | Parts::COOLDOWN);
+                let code = match (cooldown.pending, cooldown.reset_on_success) {
+                    (Some(_), _) => 9,
+                    (None, true) => 10,
+                    (None, false) => 7,
+                };
+                self.begin(code, Parts::STAMPS | Parts::COOLDOWN);
                 let (factor, longest) = cooldown.escalation.map_or((0, Span::ZERO), |escalation| {
                     (escalation.factor.into(), escalation.max)
                 });
                 let spans = [cooldown.within, cooldown.block].map(Span::as_micros);
                 self.numbers([cooldown.after, spans[0], spans[1], factor, longest.as_micros()]);
+                if let Some(pending) = cooldown.pending {
+                    self.numbers([pending.as_micros(), cooldown.reset_on_success.into()]);
+                }
             }
         }
     }

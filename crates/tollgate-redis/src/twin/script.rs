@@ -74,7 +74,7 @@ impl Script {
     }
 
     /// In an order in which every part comes after those that it uses.
-    const PARTS: [(Parts, &'static str); 15] = [
+    const PARTS: [(Parts, &'static str); 16] = [
         (Parts(0), include_str!("../../lua/begin.lua")),
         (Parts::BUCKET, include_str!("../../lua/moment.lua")),
         (Parts::BUCKET, include_str!("../../lua/bucket.lua")),
@@ -86,6 +86,7 @@ impl Script {
         (Parts::SLIDING_LOG, include_str!("../../lua/sliding_log.lua")),
         (Parts::CONCURRENCY, include_str!("../../lua/concurrency.lua")),
         (Parts::COOLDOWN, include_str!("../../lua/cooldown.lua")),
+        (Parts::COOLDOWN, include_str!("../../lua/attempts.lua")),
         (Parts(0), include_str!("../../lua/page.lua")),
         (Parts(0), include_str!("../../lua/states.lua")),
         (Parts(0), include_str!("../../lua/set.lua")),

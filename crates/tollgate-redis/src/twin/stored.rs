@@ -41,11 +41,17 @@ pub(super) fn state(bytes: &[u8]) -> Result<State, Unreadable> {
                 out = out.number(list.number()?);
             }
         }
-        5 => out = list.stamps(out.tag(5))?,
+        5 => out = list.stamps(list.left / 2, out.tag(5))?,
         6 => out = list.holders(out.tag(6))?,
         7 => {
             let [blocked_until, streak] = list.numbers()?;
-            out = list.stamps(out.tag(7))?.number(blocked_until).number(streak);
+            out = list.stamps(list.left / 2, out.tag(7))?.number(blocked_until).number(streak);
+        }
+        9 => {
+            let [blocked_until, streak, count] = list.numbers()?;
+            let attempts = list.stamps(count, Bytes::default())?;
+            out = list.stamps(list.left / 2, out.tag(9))?.number(blocked_until).number(streak);
+            out.0.extend(attempts.0);
         }
         8 => {
             let [until] = list.numbers()?;
@@ -160,11 +166,11 @@ impl<'a> List<'a> {
         Ok(id)
     }
 
-    /// Pairs of a time and units up to the end, each time told from the one before.
-    fn stamps(&mut self, out: Bytes) -> Result<Bytes, Unreadable> {
-        let mut out = out.number(self.left / 2);
+    /// So many pairs of a time and units, each time told from the one before.
+    fn stamps(&mut self, count: u64, out: Bytes) -> Result<Bytes, Unreadable> {
+        let mut out = out.number(count);
         let mut before = 0;
-        while self.left > 0 {
+        for _ in 0..count {
             let [at, units] = self.numbers()?;
             out = out.number(since(at, before)?).number(units);
             before = at;

@@ -282,6 +282,12 @@ impl Compiler<'_> {
         let block = node.get("block").and_then(|node| self.length(node));
         let factor = node.get("factor").and_then(Node::whole);
         let longest = node.get("longest").map(|node| self.length(node));
+        let pending = match node.get("pending") {
+            Some(node) => Some(self.length(node)?),
+            None => None,
+        };
+        let reset_on_success =
+            node.get("reset_on_success").and_then(Node::flag).unwrap_or_default();
         let mut on_status = Vec::new();
         for item in node.get("on_status").map(Node::items).unwrap_or_default() {
             match item
@@ -315,9 +321,17 @@ impl Compiler<'_> {
                 return None;
             }
         };
-        let cooldown = Cooldown { after: after?, within: within?, block: block?, escalation };
+        let cooldown = Cooldown {
+            after: after?,
+            within: within?,
+            block: block?,
+            escalation,
+            pending,
+            reset_on_success,
+        };
+        let counts_successes = pending.is_some() || reset_on_success;
         match Limit::cooldown(format!("{rule}~cooldown"), cooldown) {
-            Ok(limit) => Some(Cooling { limit, on_status }),
+            Ok(limit) => Some(Cooling { limit, on_status, counts_successes }),
             Err(error) => self.impossible(node.span, &error),
         }
     }

@@ -105,6 +105,16 @@ pub(super) static COOLDOWN: Shape = Shape {
             "The statuses of an answer that count as failures; 401 and 403 if left out.",
             Kind::OneOrMany(&Kind::Whole),
         ),
+        optional(
+            "pending",
+            "How long an admitted attempt that is not reported counts as a failure; not at all if left out.",
+            TIME,
+        ),
+        optional(
+            "reset_on_success",
+            "Whether a reported success clears the failures; it does not if left out.",
+            Kind::Flag,
+        ),
     ],
     others: None,
 };

@@ -5,7 +5,7 @@ use tollgate::{Ask, Check, Cost};
 use super::walking::{Applied, Lent, Rescale};
 use super::{Desk, Planned, Purpose};
 use crate::limits::Windows;
-use crate::rule::{Mode, Rule};
+use crate::rule::{Ended, Mode, Rule};
 
 impl<'p> Planned<'p> {
     /// Owes what a rule that applies asks for.
@@ -25,11 +25,14 @@ impl<'p> Planned<'p> {
         let cost = Cost::new(one.cost).unwrap_or(Cost::MAX);
         self.cost = self.cost.max(cost.units());
         // What has happened already is not asked whether it may.
-        let asks = matches!(purpose, Purpose::Take | Purpose::Failure(_));
+        let asks = !matches!(purpose, Purpose::Charge | Purpose::Refund);
         if let Some(cooldown) = rule.cooldown.as_ref().filter(|_| asks) {
-            let ask = match purpose {
-                Purpose::Failure(_) => Ask::Charge(cost),
-                _ => Ask::peek(),
+            let ask = match cooldown.ended(purpose) {
+                Some(Ended::Failure) => Ask::Charge(cost),
+                Some(Ended::Success) => Ask::Refund(Cost::ONE),
+                // Whatever it costs, it is one attempt.
+                None if cooldown.limit.uses_up() => Ask::acquire(cost.min(Cost::ONE)),
+                None => Ask::peek(),
             };
             let check = rule.check(&cooldown.limit, key);
             self.push(rule, index, check.ask(ask));
@@ -38,7 +41,7 @@ impl<'p> Planned<'p> {
                 self.push(rule, index, check.ask(Ask::peek()).observed());
             }
         }
-        if matches!(purpose, Purpose::Failure(_)) {
+        if matches!(purpose, Purpose::Failure(_) | Purpose::Success) {
             return;
         }
         for change in rescales.iter().filter(|change| change.rule == index) {
@@ -60,7 +63,7 @@ impl<'p> Planned<'p> {
             let after = match purpose {
                 Purpose::Charge => Some(Ask::Charge(cost)),
                 Purpose::Refund => Some(Ask::Refund(cost)),
-                Purpose::Take | Purpose::Failure(_) => None,
+                Purpose::Take | Purpose::Failure(_) | Purpose::Success => None,
             };
             if let Some(ask) = after {
                 // Nothing is in flight any more.

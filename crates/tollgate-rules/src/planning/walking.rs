@@ -73,8 +73,8 @@ impl<'p> Planning<'p, '_> {
     }
 
     fn apply(&mut self, index: u32, rule: &'p Rule, facts: &mut Facts<'p>) {
-        if let Purpose::Failure(status) = self.purpose
-            && !rule.cooldown.as_ref().is_some_and(|cooldown| cooldown.counts(status))
+        if matches!(self.purpose, Purpose::Failure(_) | Purpose::Success)
+            && rule.cooldown.as_ref().and_then(|cooldown| cooldown.ended(self.purpose)).is_none()
         {
             return;
         }
@@ -92,7 +92,9 @@ impl<'p> Planning<'p, '_> {
             Purpose::Take | Purpose::Charge | Purpose::Refund => {
                 (rule.costs.of(facts), self.windows(index, &key, rule, facts))
             }
-            Purpose::Failure(_) => (facts.request.cost.unwrap_or(1), Lent::Nobody),
+            Purpose::Failure(_) | Purpose::Success => {
+                (facts.request.cost.unwrap_or(1), Lent::Nobody)
+            }
         };
         self.applied.push(Applied { rule: index, key, cost, windows });
     }

@@ -217,6 +217,62 @@ rules:
 }
 
 #[test]
+fn attempts_count_until_they_are_reported_or_expire() {
+    let gate = Gate::of(
+        "
+rules:
+  - name: login
+    key: ip
+    cooldown: { after: 3, within: 10m, block: 15m, pending: 10s }
+",
+    );
+    gate.admit(3, &call());
+    let refused = gate.refuse(&call());
+    assert_eq!(refused.retry_after, Some(Span::from_secs(10)), "the first expires then");
+    assert!(matches!(refused.refusal, Some(Refusal::Exhausted { .. })));
+    gate.wait(Span::from_secs(4));
+    gate.report(Some(200), &call());
+    gate.admit(1, &call());
+    gate.report(Some(500), &call());
+    gate.refuse(&call());
+    gate.report(Some(401), &call());
+    assert_eq!(gate.refuse(&call()).retry_after, Some(Span::from_secs(6)), "a failure stays");
+    gate.wait(Span::from_secs(6));
+    gate.admit(1, &call());
+    gate.refuse(&call());
+}
+
+#[test]
+fn a_success_clears_failures_where_it_is_to() {
+    let rules = |reset: &str| {
+        format!(
+            "rules: [{{ name: login, key: ip, cooldown: {{ after: 2, within: 1h, block: 1h{reset} }} }}]"
+        )
+    };
+    for (reset, clears) in
+        [("", false), (", reset_on_success: false", false), (", reset_on_success: true", true)]
+    {
+        let gate = Gate::of(&rules(reset));
+        gate.report(Some(401), &call());
+        gate.report(Some(404), &call());
+        gate.report(Some(302), &call());
+        gate.report(Some(401), &call());
+        assert_eq!(gate.ask(&call()).allowed, clears, "{reset}");
+    }
+}
+
+#[test]
+fn a_look_is_no_attempt() {
+    let gate = Gate::of(
+        "rules: [{ name: login, key: ip, cooldown: { after: 1, within: 1h, block: 1h, pending: 1m } }]",
+    );
+    let look = call().cost(0);
+    gate.admit(3, &look);
+    gate.admit(1, &call().cost(7));
+    gate.refuse(&call());
+}
+
+#[test]
 fn modes_are_told_in_the_plan() {
     let rules = rules(
         "rules: [{ name: a, key: ip, limit: 5/min, mode: shadow }, { name: b, key: ip, limit: 5/min }]",

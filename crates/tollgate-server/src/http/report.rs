@@ -1,4 +1,4 @@
-//! `POST /v1/report`: a request has failed, which rules with a cooldown want to know.
+//! `POST /v1/report`: how a request ended, for rules with a cooldown.
 
 mod request;
 
@@ -14,8 +14,10 @@ use super::{Answer, Asked, json, query};
 
 /// What came of a report.
 struct Body<'a> {
-    /// How many rules have counted it.
+    /// How many rules have counted it as a failure …
     counted: u64,
+    /// … and in how many it was an attempt that succeeded.
+    settled: u64,
     /// Whether the caller is refused now …
     blocked: bool,
     /// … and for how long.
@@ -32,11 +34,9 @@ pub(super) async fn answer<S: Store>(
 ) -> Result<Answer, Problem> {
     let nothing = query::nothing(asked.query);
     let ((), report) = reading::both(nothing, ReportBody::read(asked.body))?;
-    let Some(purpose) = report.purpose() else {
-        return Ok(written(&Body::NOTHING));
-    };
     let request = report.request();
-    let reported = gate.decide_for(purpose, &request, |answered| written(&Body::of(answered)));
+    let reported =
+        gate.decide_for(report.purpose(), &request, |answered| written(&Body::of(answered)));
     reported.await.map_err(Problem::undecided)
 }
 
@@ -44,6 +44,7 @@ fn written(body: &Body<'_>) -> Answer {
     let mut out = Vec::new();
     let mut object = Object::begin(&mut out);
     object.number(name!("counted"), body.counted);
+    object.number(name!("settled"), body.settled);
     object.flag(name!("blocked"), body.blocked);
     object.number_if(name!("retry_after_ms"), body.retry_after_ms);
     object.text_maybe(name!("by"), body.by);
@@ -53,8 +54,14 @@ fn written(body: &Body<'_>) -> Answer {
 }
 
 impl<'a> Body<'a> {
-    const NOTHING: Self =
-        Self { counted: 0, blocked: false, retry_after_ms: None, by: None, decisions: Vec::new() };
+    const NOTHING: Self = Self {
+        counted: 0,
+        settled: 0,
+        blocked: false,
+        retry_after_ms: None,
+        by: None,
+        decisions: Vec::new(),
+    };
 
     fn of(answered: &'a Answered<'a>) -> Self {
         let planned = answered.planned;
@@ -65,11 +72,18 @@ impl<'a> Body<'a> {
         let decisions = planned.plan().checks().iter().zip(verdict.decisions()).enumerate();
         for (index, (check, made)) in decisions {
             let Some(made) = made else { continue };
-            if matches!(check.asks(), Ask::Charge(_)) {
-                body.counted += u64::from(made.granted() > 0);
-                continue;
+            match check.asks() {
+                Ask::Charge(_) => {
+                    body.counted += u64::from(made.granted() > 0);
+                    continue;
+                }
+                Ask::Refund(_) => {
+                    body.settled += u64::from(made.granted() > 0);
+                    continue;
+                }
+                _ => {}
             }
-            // Behind each charge stands what it came to.
+            // Behind each report stands what it came to.
             let rule = planned.rule(index);
             if rule.is_some_and(|rule| rule.mode() == Mode::Enforce) {
                 body.blocked |= !made.is_allowed();

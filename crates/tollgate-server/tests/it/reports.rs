@@ -70,7 +70,9 @@ async fn too_many_failures_block_until_exactly_when_it_was_told() {
 async fn what_no_rule_counts_is_not_counted() {
     let (gate, _) = Gate::by(RULES).await;
     let mut client = gate.client().await;
-    let nothing = json!({"counted": 0, "blocked": false, "retry_after_ms": null, "decisions": []});
+    let nothing = json!({
+        "counted": 0, "settled": 0, "blocked": false, "retry_after_ms": null, "decisions": []
+    });
     for _ in 0..5 {
         assert_eq!(report(&mut client, "ada", &json!({"status": 200})).await, nothing);
         assert_eq!(report(&mut client, "ada", &json!({"status": 500})).await, nothing);
@@ -96,4 +98,32 @@ async fn several_failures_can_be_told_at_once() {
     assert_eq!((&told["counted"], &told["retry_after_ms"]), (&json!(0), &json!(900_000)));
     let told = report(&mut client, "eve", &json!({"status": 401, "failures": 3})).await;
     assert_eq!((&told["counted"], &told["blocked"]), (&json!(1), &json!(true)));
+}
+
+#[tokio::test]
+async fn a_report_settles_the_oldest_attempt() {
+    let rules = "
+rules:
+  - name: login
+    key: [ip, user]
+    cooldown: { after: 2, within: 10m, block: 15m, pending: 10s, reset_on_success: true }
+";
+    let (gate, _) = Gate::by(rules).await;
+    let mut client = gate.client().await;
+    assert_eq!(check(&mut client, "ada").await.status, 200);
+    gate.clock.advance(Duration::from_secs(4));
+    assert_eq!(check(&mut client, "ada").await.status, 200);
+    let refused = check(&mut client, "ada").await;
+    assert_eq!((refused.status, refused.header("retry-after")), (429, Some("6")));
+    assert_eq!(refused.json()["reason"], "exhausted");
+    let told = report(&mut client, "ada", &json!({"status": 401})).await;
+    assert_eq!((&told["counted"], &told["settled"]), (&json!(1), &json!(0)));
+    assert_eq!(told["decisions"][0]["remaining"], 0, "a failure took the attempt's place");
+    for (how, settled, remaining) in
+        [(json!({"failed": false}), 1, 2), (json!({"status": 200}), 0, 2)]
+    {
+        let told = report(&mut client, "ada", &how).await;
+        assert_eq!((&told["counted"], &told["settled"]), (&json!(0), &json!(settled)), "{how}");
+        assert_eq!(told["decisions"][0]["remaining"], remaining, "{told}");
+    }
 }

@@ -144,6 +144,8 @@ fn who_is_blocked_stays_blocked() {
         within: Span::from_secs(600),
         block: Span::from_secs(900),
         escalation: None,
+        pending: None,
+        reset_on_success: false,
     };
     let login = Limit::cooldown("login", cooldown).unwrap();
     for caller in 0..LIMITED {

@@ -80,6 +80,8 @@ fn limits() -> Vec<Limit> {
         within: Span::from_secs(600),
         block: Span::from_secs(60),
         escalation: Some(Escalation { factor: 2, max: Span::from_secs(3_600) }),
+        pending: None,
+        reset_on_success: false,
     };
     vec![
         bucket("10/hour"),

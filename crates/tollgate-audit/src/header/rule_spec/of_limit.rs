@@ -124,6 +124,8 @@ mod tests {
             within: Span::from_secs(60),
             block: Span::from_secs(10),
             escalation: None,
+            pending: None,
+            reset_on_success: false,
         };
         let minute = Slices::Strict(10);
         let window = Slices::Weighted(6);

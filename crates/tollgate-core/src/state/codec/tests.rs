@@ -19,9 +19,14 @@ fn holders(list: &[(u128, u64, u64)]) -> State {
     State::Holders(Box::new(Holders { list: list.iter().map(holder).collect(), units }))
 }
 
+fn trying(failures: &[(u64, u64)], attempts: &[(u64, u64)]) -> State {
+    let (failures, attempts) = (stamps(failures), stamps(attempts));
+    State::Cooling(Box::new(Cooling { failures, blocked_until: at(7), streak: 1, attempts }))
+}
+
 fn cooling(failures: &[(u64, u64)], blocked_until: u64, streak: u32) -> State {
     let (failures, blocked_until) = (stamps(failures), at(blocked_until));
-    State::Cooling(Box::new(Cooling { failures, blocked_until, streak }))
+    State::Cooling(Box::new(Cooling { failures, blocked_until, streak, attempts: Vec::new() }))
 }
 
 fn blocks(length: u64, newest: u64, counts: &[u64]) -> State {
@@ -42,7 +47,7 @@ fn encoded(state: &State) -> Vec<u8> {
 #[test]
 fn states_are_written_as_they_always_were() {
     let id = 0x0102_0304_0506_0708_090a_0b0c_0d0e_0f10;
-    let known: [(State, &[u8]); 14] = [
+    let known: [(State, &[u8]); 16] = [
         (State::Vacant, &[0]),
         (State::whole_bucket(at(0)), &[1, 0]),
         // 2026-01-01T00:00:00Z
@@ -67,6 +72,8 @@ fn states_are_written_as_they_always_were() {
         (cooling(&[(100, 2)], 0, 0), &[7, 1, 100, 2, 0, 0]),
         (cooling(&[(0, 2)], 0, 300), &[7, 1, 0, 2, 0, 0xac, 0x02]),
         (State::Settled { until: at(77) }, &[8, 77]),
+        (trying(&[(100, 2)], &[(90, 1), (95, 3)]), &[9, 1, 100, 2, 7, 1, 2, 90, 1, 5, 3]),
+        (trying(&[], &[(90, 1)]), &[9, 0, 7, 1, 1, 90, 1]),
     ];
     for (state, bytes) in known {
         assert_eq!(encoded(&state), bytes, "{state:?}");
@@ -90,6 +97,7 @@ fn the_largest_states_are_read() {
         holders(&[(u128::MAX, LATEST, MOST_UNITS)]),
         cooling(&[(LATEST, 2_000)], LATEST, u32::MAX),
         State::Settled { until: at(LATEST) },
+        trying(&[(LATEST, 2_000)], &[(LATEST, 2_000)]),
     ];
     for state in large {
         assert_eq!(State::decode(&mut &encoded(&state)[..]), Ok(state));
@@ -141,7 +149,9 @@ fn what_no_limit_leaves_behind_is_refused() {
         }
         assert_eq!(left, bytes, "nothing is taken off");
     }
-    assert_eq!(State::decode(&mut &[9, 0][..]), Err(StateError::UnknownTag { found: 9 }));
+    assert_eq!(State::decode(&mut &[10, 0][..]), Err(StateError::UnknownTag { found: 10 }));
+    let no_attempts = State::decode(&mut &[9, 0, 7, 1, 0][..]);
+    assert_eq!(no_attempts, Err(StateError::Misspelled), "that is another tag");
     let streak = [7, 0, 0, 0x80, 0x80, 0x80, 0x80, 0x10];
     assert!(State::decode(&mut &streak[..]).is_err(), "2^32 blocks in a row");
 }
@@ -174,7 +184,7 @@ fn states_follow_each_other() {
 fn errors_say_what_was_found() {
     let said = |bytes: &[u8]| State::decode(&mut &*bytes).unwrap_err().to_string();
     assert_eq!(said(&[]), "cannot read a state: the bytes end too soon");
-    assert_eq!(said(&[9]), "cannot read a state: no kind of state has the tag 9");
+    assert_eq!(said(&[10]), "cannot read a state: no kind of state has the tag 10");
     assert_eq!(
         said(&[1, 0x80, 0]),
         "cannot read a state: a number is not written in the one way it can be"

@@ -71,7 +71,9 @@ fn a_reply_that_no_script_gives_is_found_out() {
         (state(b""), Unreadable::State(StateError::Incomplete)),
         (state(b"x"), shape("a state", "something else")),
         (state(&[0x90]), Unreadable::State(StateError::Incomplete)),
-        (state(&[0x91, 9]), Unreadable::State(StateError::UnknownTag { found: 9 })),
+        (state(&[0x91, 11]), Unreadable::State(StateError::UnknownTag { found: 11 })),
+        (state(&[0x94, 9, 1, 2, 0]), Unreadable::State(StateError::Misspelled)),
+        (state(&[0x94, 9, 1, 2, 1]), Unreadable::State(StateError::Incomplete)),
         (state(&[0x92, 8, 0xc0]), shape("a whole number in a state", "something else")),
         (state(&[0x92, 8, 1, 1]), shape("the end of a state", "more")),
         (state(&[0x93, 8, 1, 1]), shape("the end of a state", "more")),
@@ -110,12 +112,13 @@ fn errors_say_what_was_found_and_what_to_do() {
 #[test]
 fn no_bytes_make_reading_panic() {
     let mut dice = Dice(5);
-    let samples: [&[u8]; 5] = [
+    let samples: [&[u8]; 6] = [
         &[0x94, 2, 9, 1, 3],
         &[0x96, 4, 10, 3, 1, 0, 2],
         &[0x95, 5, 7, 1, 9, 2],
         &[0x94, 6, 7, 1, 0xb0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16],
         &[0x95, 7, 9, 1, 5, 2],
+        &[0x98, 9, 9, 1, 1, 4, 1, 5, 2],
     ];
     let mut read = 0;
     for _ in 0..100_000 {

@@ -22,7 +22,12 @@ fn limits() -> Vec<Limit> {
         within: Span::from_secs(10),
         block: Span::from_secs(5),
         escalation: Some(Escalation { factor: 2, max: Span::from_secs(30) }),
+        pending: None,
+        reset_on_success: false,
     };
+    let pending = Some(Span::from_secs(4));
+    let trying = Cooldown { pending, reset_on_success: true, ..cooldown };
+    let forgiving = Cooldown { reset_on_success: true, ..cooldown };
     vec![
         Limit::token_bucket("a", quota("5/min")).unwrap(),
         Limit::token_bucket("b", quota("7/3s burst 6")).unwrap().without_debt(),
@@ -33,6 +38,8 @@ fn limits() -> Vec<Limit> {
         Limit::sliding_log("g", quota("4/min")).unwrap(),
         Limit::concurrency("h", 3, Span::from_secs(20)).unwrap(),
         Limit::cooldown("i", cooldown).unwrap(),
+        Limit::cooldown("j", trying).unwrap(),
+        Limit::cooldown("k", Cooldown { pending, ..cooldown }).unwrap(),
         // The same names, other algorithms and quotas.
         Limit::sliding_log("a", quota("6/min")).unwrap(),
         Limit::token_bucket("b", quota("3/s")).unwrap(),
@@ -41,6 +48,8 @@ fn limits() -> Vec<Limit> {
         Limit::token_bucket("g", quota("1/s burst 2")).unwrap(),
         Limit::leaky_bucket("h", quota("7/3s burst 2")).unwrap(),
         Limit::fixed_window("i", quota("5/min")).unwrap(),
+        Limit::cooldown("j", forgiving).unwrap(),
+        Limit::cooldown("k", cooldown).unwrap(),
     ]
 }
 

@@ -74,12 +74,12 @@ impl<'a> ReportBody<'a> {
         reader.finish(ended.map(|ended| Self { call, ended, failures }))
     }
 
-    /// What the rules are asked for; nothing if it was no failure.
-    pub(super) fn purpose(&self) -> Option<Purpose> {
+    /// What the rules are asked for.
+    pub(super) fn purpose(&self) -> Purpose {
         match self.ended {
-            Ended::Status(status) => Some(Purpose::Failure(Some(status))),
-            Ended::Failed(true) => Some(Purpose::Failure(None)),
-            Ended::Failed(false) => None,
+            Ended::Status(status) => Purpose::Failure(Some(status)),
+            Ended::Failed(true) => Purpose::Failure(None),
+            Ended::Failed(false) => Purpose::Success,
         }
     }
 
