@@ -8,8 +8,9 @@ use super::counter::{Arrival, Counter, START, arrivals, limits};
 /// Microseconds between a charge and its undo: a round trip.
 const TRIP: u64 = 20_000;
 
+/// Limits whose takes charge units that can be compared: slots have names.
 fn counts_units(limit: &Limit) -> bool {
-    !limit.holds() && limit.algorithm() != "cooldown"
+    !limit.holds() && limit.uses_up()
 }
 
 /// A counter with a past, and the time it is now.
