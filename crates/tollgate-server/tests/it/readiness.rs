@@ -24,8 +24,10 @@ async fn readiness_tells_of_the_store_and_stays_unless_it_is_asked_strictly() {
     let mut client = gate.client().await;
     let reached = json!({
         "ready": true, "degraded": false,
-        "store": {"kind": "redis", "state": "reached", "for_ms": 1500, "clock_offset_ms": -0.25, "nodes": 3},
+        "store": {"kind": "redis", "state": "reached", "for_ms": 1500, "clock_offset_ms": -0.25, "nodes": 3,
+                  "passed_over": 7},
     });
+    hand.change(|shared| shared.counts.passed_over = 7);
     for path in ["/readyz", "/readyz?", "/readyz?strict"] {
         let reply = client.get(path).await;
         assert_eq!((reply.status, reply.json()), (200, reached.clone()), "{path}");
