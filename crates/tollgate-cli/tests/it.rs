@@ -22,6 +22,7 @@ mod it {
     mod guide;
     mod http;
     mod idle;
+    mod logins;
     mod program;
     mod proxies;
     mod reload;

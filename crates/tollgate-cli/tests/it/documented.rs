@@ -67,7 +67,7 @@ pub(super) fn envoy() -> Edge {
         ("timeout: 0.05s", "timeout: 30s".to_owned()),
     ];
     let filter = substituted(block("yaml", "ext_authz"), &own);
-    let filter: String = filter.lines().map(|line| format!("            {line}\n")).collect();
+    let filter = filter.replace('\n', "\n            ");
     let (_, asked) = serving.address.rsplit_once(':').unwrap();
     let cluster = |name: &str, port: &str| {
         let address = format!("{{ address: 127.0.0.1, port_value: {port} }}");
@@ -95,7 +95,8 @@ pub(super) fn envoy() -> Edge {
               routes: [{{ match: {{ prefix: / }}, route: {{ cluster: service }} }}]
           http_filters:
           -
-{filter}          - {{ name: envoy.filters.http.router, typed_config: {{ "@type": {ROUTER} }} }}
+            {filter}
+          - {{ name: envoy.filters.http.router, typed_config: {{ "@type": {ROUTER} }} }}
   clusters:
 {clusters}"#
     );

@@ -96,9 +96,14 @@ impl Proxy {
 }
 
 pub(super) fn start(proxy: Proxy, without: Without) -> Edge {
-    let rules = proxy.example("rules.yaml");
-    let serving = Serving::start(tollgate(&["serve", "--http", "127.0.0.1:0", "--config", &rules]));
+    start_with(proxy, without, &fs::read_to_string(proxy.example("rules.yaml")).unwrap())
+}
+
+/// The example, with these rules.
+pub(super) fn start_with(proxy: Proxy, without: Without, rules: &str) -> Edge {
     let (folder, port, service) = (Folder::new(), free_port(), service());
+    let rules = folder.write("rules.yaml", rules);
+    let serving = Serving::start(tollgate(&["serve", "--http", "127.0.0.1:0", "--config", &rules]));
     let config = proxy.config(port, &serving.address, &service, without);
     Edge::start(&mut proxy.command(&folder, &config), port, serving, service, folder)
 }

@@ -186,9 +186,9 @@ impl Redis {
     ) {
         let shared = check.scope() == Scope::Cluster && !check.limit().holds();
         // An attempt is reported as a failure, or not at all.
-        let taken = decision.receipt().is_some() && !check.limit().counts_failures();
-        let takes = taken || matches!(check.asks(), Ask::Charge(_));
-        if shared && takes && decision.granted() > 0 {
+        let has_units = decision.receipt().is_some() && !check.limit().counts_failures();
+        let owes = has_units || matches!(check.asks(), Ask::Charge(_));
+        if shared && owes && decision.granted() > 0 {
             let until = applied.now + decision.reset_after();
             let slot = self.servers.slot(&self.common, counter);
             let link = self.servers.link(slot).map(|link| link.number);
