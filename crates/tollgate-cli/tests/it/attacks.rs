@@ -115,3 +115,15 @@ fn no_disguise_passes_what_the_http_page_documents() {
 fn no_disguise_passes_the_example_of_envoy() {
     attack("example of Envoy", &envoy::start(false));
 }
+
+/// Envoy copies the header into a descriptor, and lets a call that fails through.
+#[test]
+fn no_header_makes_envoys_question_unreadable() {
+    let edge = envoy::start(false);
+    for user in [&b"\xff"[..], b"ann\xc3", &[b'x'; 50_000]] {
+        let head = b"GET /orders HTTP/1.1\r\nhost: edge\r\nconnection: close\r\nx-user: ";
+        let request = [&head[..], user, b"\r\n\r\n"].concat();
+        let passed = (0..5).filter(|_| edge.send(&request).0.status == 200).count();
+        assert!(passed <= 3, "{passed} with {:?}", &user[..4.min(user.len())]);
+    }
+}

@@ -3,7 +3,7 @@
 use hyper::body::{Bytes, Incoming};
 use tollgate::{CheckError, Clock, Span};
 use tollgate_rules::{Part, Together};
-use tonic::Status;
+use tonic::{Code, Status};
 use tracing::debug;
 
 use super::descriptor::{self, Descriptor};
@@ -20,7 +20,16 @@ pub(super) async fn answer<S: Measured>(
     body: Incoming,
     within: Option<Span>,
 ) -> Result<Bytes, Status> {
-    let call: RateLimitRequest = framing::read(body).await?;
+    let call: RateLimitRequest = match framing::read(body).await {
+        Ok(call) => call,
+        // A header that Envoy copies into a descriptor can make a message unreadable or too long. A
+        // failed call would be let through with `failure_mode_deny: false`, at the client's choice.
+        Err(status) if matches!(status.code(), Code::InvalidArgument | Code::ResourceExhausted) => {
+            debug!(why = status.message(), "refused a call that cannot be read");
+            return Ok(framing::sealed(response::unreadable(status.message())));
+        }
+        Err(status) => return Err(status),
+    };
     let descriptors = descriptor::all(&call)?;
     let own = |descriptor| Override::of(descriptor).transpose();
     let brought = call.descriptors.iter().any(|descriptor| descriptor.limit.is_some());

@@ -3,6 +3,7 @@
 mod metadata;
 mod status;
 
+use serde_json::json;
 use tollgate::Time;
 use tollgate_rules::Together;
 
@@ -71,6 +72,17 @@ pub(super) fn write<'o, O: Fn(usize) -> Option<&'o Override>>(
         wire.bytes(field::RAW_BODY, &body.unwrap_or_default());
     }
     metadata::write(&mut wire, field::DYNAMIC_METADATA, together.whole, over);
+    wire.into_bytes()
+}
+
+/// The refusal of a call that cannot be read.
+pub(super) fn unreadable(why: &str) -> Vec<u8> {
+    let mut wire = Wire::behind(vec![0; PREFIX]);
+    wire.number(field::OVERALL_CODE, code(true));
+    header(&mut wire, "content-type", Problem::CONTENT_TYPE);
+    let body =
+        json!({"type": "about:blank", "title": "Bad Request", "status": STATUS, "detail": why});
+    wire.bytes(field::RAW_BODY, body.to_string().as_bytes());
     wire.into_bytes()
 }
 
