@@ -72,4 +72,8 @@ fn cooldown(bytes: &mut Bytes<'_>) -> Cooldown {
     let (after, within, block) = (bytes.number(Limit::MAX_LOG), span(bytes), span(bytes));
     let factor = u32::try_from(bytes.number(u64::from(u32::MAX))).unwrap_or(u32::MAX);
     let escalation = (factor > 1).then(|| Escalation { factor, max: block.max(span(bytes)) });
-    Cooldown { after, within, block, escalation }, pending: None, reset_on_success: false }
+    let options = bytes.number(3);
+    let pending = (options & 1 != 0).then(|| span(bytes));
+    let reset_on_success = options & 2 != 0;
+    Cooldown { after, within, block, escalation, pending, reset_on_success }
+}
