@@ -42,7 +42,7 @@ pub(crate) struct Paths<'r> {
     /// Where each written reading ends.
     ends: SmallVec<[usize; 4]>,
     /// Where slashes are doubled, the path with its empty segments.
-    with_empty: Option<Buffer>,
+    with_empty: Option<Box<Buffer>>,
 }
 
 impl<'r> Paths<'r> {
@@ -93,7 +93,7 @@ impl<'r> Paths<'r> {
         &'p self,
         capture: impl Fn(&'p [u8]) -> Option<&'p [u8]>,
     ) -> impl Iterator<Item = &'p [u8]> {
-        let with_empty = self.with_empty.iter().map(SmallVec::as_slice);
+        let with_empty = self.with_empty.iter().map(|path| path.as_slice());
         self.readings().chain(with_empty).filter_map(capture)
     }
 
@@ -218,20 +218,17 @@ fn already_normal(target: &[u8], folding: Folding) -> Option<&[u8]> {
     if target.first() != Some(&b'/') {
         return None;
     }
-    let mut path = target;
+    let (mut path, ignores_case) = (target, folding.ignores_case());
     for (at, byte) in target.iter().enumerate() {
         match byte {
             b'/' => {
                 let behind = target.get(at + 1..).unwrap_or_default();
-                if ends_trimmed(target.get(..at).unwrap_or_default(), folding) {
-                    return None;
-                }
                 if behind.first() == Some(&b'/') || starts_with_dots(behind) {
                     return None;
                 }
             }
             b'%' | b';' | b'\\' => return None,
-            b'A'..=b'Z' if folding.ignores_case() => return None,
+            b'A'..=b'Z' if ignores_case => return None,
             b'?' | b'#' => {
                 path = target.get(..at).unwrap_or_default();
                 break;
@@ -239,18 +236,14 @@ fn already_normal(target: &[u8], folding: Folding) -> Option<&[u8]> {
             _ => {}
         }
     }
-    if ends_trimmed(path, folding) {
+    let ends_trimmed = |segment: &[u8]| segment.last().is_some_and(|last| folding.trims(*last));
+    if folding.trims_any() && path.split(|byte| *byte == b'/').any(ends_trimmed) {
         return None;
     }
     match path {
         b"/" => Some(path),
         _ => Some(path.strip_suffix(b"/").unwrap_or(path)),
     }
-}
-
-/// Whether the text ends with a character that is ignored there.
-fn ends_trimmed(text: &[u8], folding: Folding) -> bool {
-    text.last().is_some_and(|last| folding.trims(*last))
 }
 
 /// Whether the text starts with a segment that is `.` or `..`.

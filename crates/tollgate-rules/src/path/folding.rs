@@ -24,6 +24,11 @@ impl Folding {
         self.ignore_case
     }
 
+    /// Whether any character is ignored at the end of a segment.
+    pub(super) const fn trims_any(self) -> bool {
+        self.trailing != 0
+    }
+
     /// Whether this character is ignored at the end of a segment.
     pub(super) const fn trims(self, byte: u8) -> bool {
         byte.is_ascii() && self.trailing >> (byte & 0x7f) & 1 == 1
