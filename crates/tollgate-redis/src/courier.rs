@@ -125,7 +125,7 @@ impl Courier {
     pub(crate) async fn ask(self: &Arc<Self>, letter: Letter) -> Outcome {
         let (sender, mut receiver) = oneshot::channel();
         let (posted, until) = (Instant::now(), letter.until);
-        self.post(letter.answered_to(sender))?;
+        let number = self.post(letter.answered_to(sender))?;
         let mut next = posted + self.common.deadline;
         loop {
             let look = next.min(until);
@@ -141,7 +141,13 @@ impl Courier {
                 Some(answered) if answered > look && look < until => next = answered,
                 // Whether the server is gone, or only slow, the call that has the letter finds out.
                 answered => {
-                    let class = if answered > Some(look) { Class::Late } else { Class::Timeout };
+                    let class = if self.desk().withdraw(number) {
+                        Class::Overload
+                    } else if answered > Some(look) {
+                        Class::Late
+                    } else {
+                        Class::Timeout
+                    };
                     let failure = unanswered(class, posted.elapsed());
                     self.common.count(&failure);
                     return Err(failure.into());
@@ -155,18 +161,19 @@ impl Courier {
         took <= self.common.deadline
     }
 
-    fn post(self: &Arc<Self>, letter: Letter) -> Result<(), Failure> {
+    /// Posts a letter and returns its number.
+    fn post(self: &Arc<Self>, letter: Letter) -> Result<u64, Failure> {
         let posted = self.desk().post(letter);
         match posted {
-            Ok(None) => Ok(()),
-            Ok(Some(line)) => {
+            Ok((number, None)) => Ok(number),
+            Ok((number, Some(line))) => {
                 let courier = Arc::clone(self);
                 self.common.handle.spawn(async move {
                     let abandoned = Abandoned { courier: &courier, generation: line.generation };
                     courier.deliver(line).await;
                     std::mem::forget(abandoned);
                 });
-                Ok(())
+                Ok(number)
             }
             Err(failure) => {
                 self.common.count(&failure);
@@ -374,7 +381,8 @@ fn unanswered(class: Class, waited: Duration) -> Failure {
     Failure::new(
         class,
         match class {
-            Class::Late => format!("no turn within {waited} ms, behind requests that it answered"),
+            Class::Overload => format!("no turn within {waited} ms, behind other requests"),
+            Class::Late => format!("no answer within {waited} ms, while it answered others"),
             _ => format!("no answer within {waited} ms"),
         },
     )

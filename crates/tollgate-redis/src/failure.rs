@@ -25,9 +25,9 @@ pub(crate) enum Class {
     Connection,
     /// The store had been given up before; nothing was sent.
     Down,
-    /// The server answers others, and this had no turn in time. It may have been done.
+    /// The server answers others, and this was sent and not answered in time. It may have been done.
     Late,
-    /// Too many are waiting; nothing was sent.
+    /// Too many are waiting, and this had no turn in time; nothing was sent.
     Overload,
     /// LOADING: it reads its data. Nothing was done.
     Loading,

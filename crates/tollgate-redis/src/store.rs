@@ -292,8 +292,9 @@ fn unconfirmed() -> Failure {
     Failure::new(Class::Unconfirmed, "no replica had it in time, which a strict rule waits for")
 }
 
-/// How many deadlines a request may wait for its turn while the server answers others.
-const QUEUED: u32 = 10;
+/// How many deadlines a request may wait for its turn while the server answers others: with the default
+/// deadline, less than the 50 ms that proxies usually wait for a decision.
+const QUEUED: u32 = 4;
 
 /// What a server saw of a set's counters, and when.
 struct Seeing {

@@ -38,7 +38,8 @@ impl DecidedBy {
     }
 
     /// Asks a server with `INFO` for its counters: answers to `CL.THROTTLE` are numbers only.
-    pub(super) fn from_info(address: SocketAddr) -> io::Result<Self> {
+    /// `None` if the server does not count them.
+    pub(super) fn from_info(address: SocketAddr) -> io::Result<Option<Self>> {
         let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.write_all(b"*1\r\n$4\r\nINFO\r\n*1\r\n$4\r\nQUIT\r\n")?;
@@ -47,12 +48,14 @@ impl DecidedBy {
         Ok(Self::read_info(&String::from_utf8_lossy(&reply)))
     }
 
-    fn read_info(info: &str) -> Self {
-        Self(NAMES.map(|name| {
+    fn read_info(info: &str) -> Option<Self> {
+        let mut counts = Self::default();
+        for (name, count) in NAMES.iter().zip(&mut counts.0) {
             let field = format!("decisions_by_{name}:");
             let value = info.lines().find_map(|line| line.strip_prefix(&field));
-            value.and_then(|value| value.trim().parse().ok()).unwrap_or(0)
-        }))
+            *count = value?.trim().parse().ok()?;
+        }
+        Some(counts)
     }
 
     /// The decisions since an earlier count.
@@ -97,7 +100,8 @@ mod tests {
         protobuf.add_protobuf(b"\0\0\0\0\x14\x08\x01\x0a\x0e\x0a\x02by\x12\x08\x1a\x06policy");
         assert_eq!(protobuf, DecidedBy([0, 0, 1]));
         let info = "# Decisions\r\ndecisions_by_memory:7\r\ndecisions_by_share:5\r\n";
-        let counted = DecidedBy::read_info(info);
+        assert_eq!(DecidedBy::read_info(info), None, "another server's");
+        let counted = DecidedBy::read_info(&format!("{info}decisions_by_policy:0\r\n")).unwrap();
         assert_eq!(counted, DecidedBy([7, 5, 0]));
         assert_eq!(counted.since(DecidedBy([2, 5, 1])), DecidedBy([5, 0, 0]));
     }

@@ -90,8 +90,8 @@ pub(super) fn drive(args: &BenchArgs, address: SocketAddr) -> Result<Tally> {
         format!("cannot reach {address}; start `tollgate serve`, or say where with --address")
     })?;
     let counted = || match args.protocol {
-        Spoken::Resp => DecidedBy::from_info(address).unwrap_or_default(),
-        Spoken::Http | Spoken::Grpc => DecidedBy::default(),
+        Spoken::Resp => DecidedBy::from_info(address).ok().flatten(),
+        Spoken::Http | Spoken::Grpc => Some(DecidedBy::default()),
     };
     let before = counted();
     let answers = Arc::new(AtomicU64::new(0));
@@ -134,7 +134,14 @@ pub(super) fn drive(args: &BenchArgs, address: SocketAddr) -> Result<Tally> {
     }
     progress.finish();
     tally.took = start.elapsed();
-    tally.by.merge(counted().since(before));
+    // A server that does not count them, or wants a password, leaves it unknown.
+    tally.by = match (tally.by, before, counted()) {
+        (Some(mut by), Some(before), Some(after)) => {
+            by.merge(after.since(before));
+            Some(by)
+        }
+        _ => None,
+    };
     Ok(tally)
 }
 

@@ -53,7 +53,9 @@ async fn asking(address: SocketAddr, domain: &str, course: &mut Course) -> Resul
             let wait = Instant::now().saturating_duration_since(turn.due);
             let (outcome, by) = done??;
             course.tally.add(outcome, wait);
-            course.tally.by.merge(by);
+            if let Some(all) = &mut course.tally.by {
+                all.merge(by);
+            }
         }
         course.tally.sent(turn.began, course.pipeline, || {
             written.first().saturating_duration_since(turn.due)

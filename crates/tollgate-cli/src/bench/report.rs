@@ -38,7 +38,8 @@ pub(super) fn report(args: &BenchArgs, address: SocketAddr, tally: &Tally) -> St
         rate(tally.answers()),
         counted(*errors, "error"),
     );
-    let _ = writeln!(text, "{}", tally.by);
+    let unknown = || "decided by the store or without it: the server does not say".to_owned();
+    let _ = writeln!(text, "{}", tally.by.map_or_else(unknown, |by| by.to_string()));
     let at = |share: f64| millis(tally.waits.value_at_quantile(share));
     let _ = writeln!(
         text,

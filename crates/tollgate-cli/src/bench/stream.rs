@@ -68,7 +68,9 @@ async fn asking(
                     Ok(Some((length, outcome))) => {
                         course.tally.add(outcome, wait);
                         let answer = rest.get(..length).unwrap_or_default();
-                        dialect.count_deciders(answer, &mut course.tally.by);
+                        if let Some(by) = &mut course.tally.by {
+                            dialect.count_deciders(answer, by);
+                        }
                         (done, left) = (done + length, left - 1);
                     }
                     Ok(None) => break,

@@ -22,7 +22,8 @@ pub(super) struct Tally {
     pub(super) allowed: u64,
     pub(super) refused: u64,
     pub(super) errors: u64,
-    pub(super) by: DecidedBy,
+    /// Decisions made without the store, if that is known.
+    pub(super) by: Option<DecidedBy>,
     /// How long answers took, in microseconds.
     pub(super) waits: Histogram<u64>,
     /// From when requests were due until they were sent, in microseconds, where nothing but
@@ -45,7 +46,7 @@ impl Tally {
             .unwrap_or_else(|_| unreachable!("the bounds are in order"));
         let delays = waits.clone();
         let (allowed, refused, errors, held_up) = (0, 0, 0, 0);
-        let (took, complaint, by) = (Duration::ZERO, None, DecidedBy::default());
+        let (took, complaint, by) = (Duration::ZERO, None, Some(DecidedBy::default()));
         Self { allowed, refused, errors, by, waits, delays, held_up, took, complaint }
     }
 
@@ -81,7 +82,9 @@ impl Tally {
         self.allowed += other.allowed;
         self.refused += other.refused;
         self.errors += other.errors;
-        self.by.merge(other.by);
+        if let (Some(by), Some(other)) = (&mut self.by, other.by) {
+            by.merge(other);
+        }
         self.held_up += other.held_up;
         self.took = self.took.max(other.took);
         // They all have the same bounds.

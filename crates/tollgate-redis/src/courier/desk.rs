@@ -40,6 +40,8 @@ pub(crate) struct Letter {
     sender: Option<oneshot::Sender<Outcome>>,
     /// Until then somebody waits for it.
     pub(super) until: Instant,
+    /// Tells it from the other letters of its desk.
+    number: u64,
     /// Only what is for the same place can go in one call.
     pub(super) to: To,
 }
@@ -57,7 +59,7 @@ impl Letter {
     pub(crate) fn new(sets: SmallVec<[Packed; 1]>, until: Instant) -> Self {
         let answers = sets.iter().map(|_| None).collect();
         let to = To { slot: 0, asking: false };
-        Self { sets, answers, sent: None, sender: None, until, to }
+        Self { sets, answers, sent: None, sender: None, until, number: 0, to }
     }
 
     /// The same letter, of sets in a slot of a cluster.
@@ -158,6 +160,8 @@ pub(super) struct Desk {
     under_way: usize,
     generation: u64,
     tag: u64,
+    /// How many letters were posted.
+    posted: u64,
     /// The scripts that the server has been told over this line.
     told: Vec<&'static Script>,
     most_calls: usize,
@@ -207,13 +211,14 @@ impl Desk {
             under_way: 0,
             generation: 0,
             tag: 0,
+            posted: 0,
             told: vec![],
             most_calls,
         }
     }
 
-    /// Takes a letter. The line to deliver it over, if nobody else will come for it.
-    pub(super) fn post(&mut self, letter: Letter) -> Result<Option<Line>, Failure> {
+    /// Takes a letter and numbers it. The line to deliver it over, if nobody else will come for it.
+    pub(super) fn post(&mut self, mut letter: Letter) -> Result<(u64, Option<Line>), Failure> {
         let line = match &self.line {
             Ok(line) => line,
             Err(why) => return Err(Failure::new(Class::Down, why.why.clone())),
@@ -222,12 +227,25 @@ impl Desk {
             return Err(Failure::new(Class::Overload, "too many were waiting for the store"));
         }
         let line = line.clone();
+        self.posted += 1;
+        letter.number = self.posted;
         if letter.checks() > BULK { &mut self.bulk } else { &mut self.waiting }.push_back(letter);
         if self.calls >= self.most_calls || !self.is_worth_a_call() {
-            return Ok(None);
+            return Ok((self.posted, None));
         }
         self.calls += 1;
-        Ok(Some(line))
+        Ok((self.posted, Some(line)))
+    }
+
+    /// Takes a letter back; whether it was still here, so that nothing of it was ever sent.
+    pub(super) fn withdraw(&mut self, number: u64) -> bool {
+        let is_untouched = |letter: &Letter| letter.answers.iter().all(Option::is_none);
+        for waiting in [&mut self.waiting, &mut self.bulk] {
+            if let Some(place) = waiting.iter().position(|letter| letter.number == number) {
+                return waiting.remove(place).is_some_and(|letter| is_untouched(&letter));
+            }
+        }
+        false
     }
 
     /// Whether what waits is to go out beside what is under way.

@@ -1,7 +1,7 @@
 //! Some of a set's checks, which are asked apart from the others.
 
 use smallvec::SmallVec;
-use tollgate_core::{Ask, Check, Cost, Decision, Gate, Id, Set};
+use tollgate_core::{Ask, Check, Cost, Decision, Figures, Gate, Id, Set};
 
 /// Some of a set's checks, and their decisions.
 #[derive(Debug)]
@@ -117,6 +117,11 @@ fn waits(check: &Check<'_>) -> bool {
 /// Whether what a check does could not be undone.
 pub(super) fn is_final(check: &Check<'_>) -> bool {
     waits(check) || matches!(check.asks(), Ask::Settle { .. } | Ask::Renew(_) | Ask::Reset)
+}
+
+/// Whether a check takes a place in a queue, which can be undone only while it is the last one.
+pub(super) fn queues(check: &Check<'_>) -> bool {
+    matches!(check.limit().figures(), Figures::Queue(_)) && matches!(check.asks(), Ask::Take(_))
 }
 
 /// The same check, only asking how things stand if it was to give units back. Unlike a look, which

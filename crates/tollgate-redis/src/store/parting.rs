@@ -2,7 +2,7 @@
 //!
 //! The parts are charged side by side. If one is refused, what the others have charged is given back,
 //! each charge once; so never too much is admitted, and for a moment perhaps too little. A set that does
-//! something which could not be undone, such as a refund, or has alternatives in several slots, first has
+//! something which could not be undone, such as a refund or a place in a queue, or has alternatives in several slots, first has
 //! all of its counters looked at, and is put to the servers only if it would be admitted. Where a server
 //! does not answer, its part goes by what its checks say of an outage, once all others have admitted
 //! theirs.
@@ -19,7 +19,7 @@ use tollgate_core::{Check, Decision, Receipt, Ruling, Set, State, Time};
 
 use self::terms::{InSlot, Terms};
 use self::venture::Venture;
-use super::part::{Part, is_final, like, like_named};
+use super::part::{Part, is_final, like, like_named, queues};
 use super::{Redis, charges, counters_of, unconfirmed};
 use crate::failure::{Class, Failure};
 use crate::twin::Packed;
@@ -90,7 +90,7 @@ impl Redis {
         let mut venture = Venture::of(self, set);
         self.change_tiers(set, &terms, until).await;
         if !set.is_independent()
-            && (terms.are_split() || set.checks().iter().any(is_final))
+            && (terms.are_split() || set.checks().iter().any(|it| is_final(it) || queues(it)))
             && let Some(now) = self.look(set, &terms, &mut venture, until).await
             && let Some((ruling, after)) = venture.explain(set, now, decisions)
         {

@@ -2,14 +2,15 @@
 //!
 //! The node's part is charged first, because taking it back costs nothing; then the server is
 //! asked, and if that refuses, the node's part is given back. So nothing ever has to be given back
-//! over the network. What cannot be refused, and could not be taken back, waits on the node's part until
+//! over the network. A queue of the node is the exception: places behind the last one cannot be given
+//! back, so the server is asked first, and its charge is undone if the queue is full. What cannot be refused, and could not be taken back, waits on the node's part until
 //! the set stands, so checks of that set do not meet it.
 
 use tollgate::{Applied, CheckError, Store, fresh_id};
 use tollgate_core::{Ask, Decision, Ruling, Scope, Set};
 
 use super::Redis;
-use super::part::{Indexes, Part, like};
+use super::part::{Indexes, Part, like, queues};
 
 /// Whose counts a set is about.
 pub(super) enum Split {
@@ -84,6 +85,9 @@ impl Redis {
         decisions: &mut [Option<Decision>],
     ) -> Result<Applied, CheckError> {
         let part = Part::of(set, parts.node).for_now();
+        if !set.is_independent() && part.checks.iter().any(queues) {
+            return self.decide_queue_last(set, part, parts.cluster, decisions).await;
+        }
         let mut node = Taken { store: self, part, is_open: true };
         let mut cluster = Part::of(set, parts.cluster);
         let own = node.take(set).await?;
@@ -119,6 +123,48 @@ impl Redis {
         let ruling =
             if stands && own.ruling == Ruling::Refused { own.ruling } else { shared.ruling };
         Ok(Applied { ruling, ..shared })
+    }
+
+    /// Decides a set with a queue of this node: the server's part before the node's.
+    async fn decide_queue_last<'s>(
+        &self,
+        set: &Set<'s>,
+        mut node: Part<'s>,
+        cluster: Indexes,
+        decisions: &mut [Option<Decision>],
+    ) -> Result<Applied, CheckError> {
+        let mut cluster = Part::of(set, cluster);
+        let shared = match self.ask(&like(set, &cluster.checks), &mut cluster.decisions).await {
+            Ok(shared) => shared,
+            Err(failure) => return self.without_store(set, decisions, &failure),
+        };
+        if shared.ruling == Ruling::Admitted {
+            let own = self.memory.apply(&like(set, &node.checks), &mut node.decisions).await?;
+            if own.ruling == Ruling::Admitted {
+                self.do_waiting_here(set, &mut node);
+            } else {
+                drop(self.give_back(&cluster));
+                for decision in cluster.decisions.iter_mut().flatten() {
+                    *decision = decision.withdrawn();
+                }
+            }
+            decisions.fill(None);
+            node.hand_over(decisions);
+            cluster.hand_over(decisions);
+            return Ok(Applied { ruling: own.ruling, ..shared });
+        }
+        // Refused: how the node's part stands is seen without charging it.
+        decisions.fill(None);
+        if shared.ruling == Ruling::Refused {
+            for (check, decision) in node.checks.iter().zip(&mut node.decisions) {
+                let (peek, mut standing) = (check.ask(Ask::peek()).alone(), [None]);
+                self.memory.apply_at_once(&Set::one(&peek, fresh_id()), &mut standing);
+                [*decision] = standing;
+            }
+            node.hand_over(decisions);
+            cluster.hand_over(decisions);
+        }
+        Ok(shared)
     }
 
     /// Does what has waited on the node's part for the set to stand.

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use tollgate::{Applied, By, Store, fresh_id};
-use tollgate_core::{Check, Decision, Limit, Set};
+use tollgate_core::{Ask, Check, Decision, Limit, Set};
 use tollgate_redis::Redis;
-use tollgate_testbed::{Cluster, FaultProxy, Kind};
+use tollgate_testbed::{Cluster, FaultProxy, Kind, PATIENCE, wait_until};
 
 use crate::asking::ask;
 use crate::stage::{Stage, cluster, options};
@@ -85,4 +85,37 @@ fn pipelines_wait_for_each_other_and_single_requests_do_not_wait_for_them() {
     };
     stage.block_on(async { tokio::join!(join_all(pipelines), single) });
     assert_eq!(store.counts().passed_over, 0);
+}
+
+/// Calls of `EVAL`, which only heartbeats and new scripts make.
+fn beats(stage: &Stage) -> u64 {
+    let stats = &stage.server.info("commandstats")["cmdstat_eval"];
+    let calls = stats.split(',').find_map(|field| field.strip_prefix("calls="));
+    calls.unwrap().parse().unwrap()
+}
+
+#[test]
+fn requests_that_get_no_turn_are_charged_later() {
+    const ALL: u64 = 100_000;
+    const REQUESTS: u64 = 3_000;
+    let stage = Stage::on(Kind::Redis);
+    let (store, proxy) = slow(&stage);
+    let limit = Limit::token_bucket("calls", format!("{ALL}/30d").parse().unwrap()).unwrap();
+    let limit = limit.without_debt();
+    // Two calls of 64 at a time: many of the requests have no turn within four deadlines.
+    let requests = (0..REQUESTS).map(|_| ask(&store, Check::new(&limit, "caller")));
+    let decided = stage.block_on(join_all(requests));
+    assert!(decided.iter().all(|(_, decision)| decision.is_allowed()));
+    let counts = store.counts();
+    assert!(counts.overloads > 0 && counts.by_share > 0, "{counts:?}");
+    assert_eq!(counts.passed_over, counts.by_share, "{counts:?}");
+    proxy.forward();
+    // A heartbeat that is answered says nothing about requests that were never sent.
+    let before = beats(&stage);
+    wait_until("the store has beaten twice", PATIENCE, || beats(&stage) >= before + 2);
+    wait_until("all requests are charged", PATIENCE, || {
+        let (applied, decision) =
+            stage.block_on(ask(&store, Check::new(&limit, "caller").ask(Ask::peek())));
+        applied.by == By::Store && decision.remaining() <= ALL - REQUESTS
+    });
 }

@@ -53,7 +53,7 @@ struct Scene<'s, G> {
 
 impl<'s, G: Ground> Scene<'s, G> {
     /// A third of the ample limit is used in both stores.
-    fn new(stage: &'s Stage<G>, quota: &str, scope: Scope) -> Self {
+    fn new(stage: &'s Stage<G>, ample: Limit, scope: Scope) -> Self {
         let clock = ManualClock::default();
         clock.set(Time::from_micros(1_800_000_000_000_000));
         let options = stage.apart().deny_cache(false).driven_by(clock.clone());
@@ -62,7 +62,7 @@ impl<'s, G: Ground> Scene<'s, G> {
             node: Limiter::new(stage.start(options)),
             model: Limiter::new(Memory::with_clock(clock.clone())),
             clock,
-            ample: Limit::token_bucket("ample", quota.parse().unwrap()).unwrap(),
+            ample,
             scarce: Limit::token_bucket("scarce", "1/day".parse().unwrap()).unwrap(),
             scope,
         };
@@ -94,9 +94,20 @@ impl<'s, G: Ground> Scene<'s, G> {
     }
 }
 
+fn bucket(quota: &str) -> Limit {
+    Limit::token_bucket("ample", quota.parse().unwrap()).unwrap()
+}
+
+/// Places in it come back only from its end.
+fn queue() -> Limit {
+    Limit::queue("ample", "60/min burst 300".parse().unwrap()).unwrap()
+}
+
 fn one_after_the_other<G: Ground>(stage: &Stage<G>, scope: Scope) {
-    for quota in ["6000/min", "5400/min burst 300", "7/3s burst 90"] {
-        let scene = Scene::new(stage, quota, scope);
+    let quotas = ["6000/min", "5400/min burst 300", "7/3s burst 90"];
+    for limit in quotas.map(bucket).into_iter().chain([queue()]) {
+        let name = limit.algorithm();
+        let scene = Scene::new(stage, limit, scope);
         for _ in 0..5 {
             let ticker = Ticker::start(&scene.clock);
             for _ in 0..10 {
@@ -104,13 +115,17 @@ fn one_after_the_other<G: Ground>(stage: &Stage<G>, scope: Scope) {
             }
             drop(ticker);
             let (found, expected) = scene.standings();
-            assert_eq!(found, expected, "{quota}");
+            assert_eq!(found, expected, "{name}");
         }
     }
 }
 
 fn side_by_side<G: Ground>(stage: &Stage<G>, scope: Scope) {
-    let scene = Scene::new(stage, "6000/min", scope);
+    [bucket("6000/min"), queue()].map(|limit| crowd(stage, limit, scope));
+}
+
+fn crowd<G: Ground>(stage: &Stage<G>, limit: Limit, scope: Scope) {
+    let scene = Scene::new(stage, limit, scope);
     let ticker = Ticker::start(&scene.clock);
     let refusals = (0..TASKS).map(async |_| {
         for _ in 0..10 {
