@@ -31,21 +31,13 @@ pub(crate) fn check(drafts: &[Draft], identities: &[Identity], findings: &mut Fi
 
 /// Notes once that a rule for a literal path does not apply to other spellings of it.
 ///
-/// Only where no rule for all paths limits those other spellings.
+/// Also where a rule for all paths limits those other spellings: it is mostly looser.
 pub(crate) fn spellings(drafts: &[Draft], findings: &mut Findings) {
     let limits = |draft: &&Draft| {
         let rule = &draft.rule;
         let owes = rule.limits.each().iter().any(|windows| !windows.owed().is_empty());
         rule.mode == Mode::Enforce && (owes || rule.cooldown.is_some())
     };
-    let for_all = |draft: &Draft| {
-        let matcher = draft.matcher();
-        let all_paths = matcher.wants() == 1 && matcher.paths.iter().any(Pattern::is_everything);
-        all_paths || matcher.is_empty()
-    };
-    if drafts.iter().filter(limits).any(for_all) {
-        return;
-    }
     let literal = |draft: &Draft| {
         let matcher = draft.matcher();
         let mut paths = matcher.paths.iter().filter(|_| !matcher.untold);
@@ -318,8 +310,8 @@ mod tests {
         assert_eq!(notes("paths: {}", &[login, reset]), 0);
         assert_eq!(notes("paths: { ignore_trailing: . }", &[login, reset]), 0);
         for (sibling, noted) in [
-            ("- { name: all, key: ip, limit: 9/min }", 0),
-            ("- { name: all, key: ip, limit: 9/min, match: { path: '/**' } }", 0),
+            ("- { name: all, key: ip, limit: 9/min }", 1),
+            ("- { name: all, key: ip, limit: 9/min, match: { path: '/**' } }", 1),
             ("- { name: all, key: ip, limit: 9/min, mode: shadow }", 1),
             ("- { name: posts, key: ip, limit: 9/min, match: { method: POST } }", 1),
             ("- { name: posts, key: ip, limit: 9/min, match: { method: POST, path: '/**' } }", 1),

@@ -22,11 +22,9 @@ pub(super) async fn answer<S: Measured>(
 ) -> Result<Bytes, Status> {
     let call: RateLimitRequest = match framing::read(body).await {
         Ok(call) => call,
-        // A header that Envoy copies into a descriptor can make a message unreadable or too long. A
-        // failed call would be let through with `failure_mode_deny: false`, at the client's choice.
+        // A header that Envoy copies into a descriptor can make a message unreadable or too long.
         Err(status) if matches!(status.code(), Code::InvalidArgument | Code::ResourceExhausted) => {
-            debug!(why = status.message(), "refused a call that cannot be read");
-            return Ok(framing::sealed(response::unreadable(status.message())));
+            return Ok(refused(status.message()));
         }
         Err(status) => return Err(status),
     };
@@ -44,7 +42,19 @@ pub(super) async fn answer<S: Measured>(
         let now = || context.gate.limiter().store().clock().now();
         framing::sealed(response::write(&asked, together, now))
     });
-    answered.await.map_err(|error| undecided(&error))
+    match answered.await {
+        Ok(answer) => Ok(answer),
+        // Entries that a client makes longer than a key may be, with a limit from the descriptor.
+        Err(error @ CheckError::KeyTooLong { .. }) => Ok(refused(&error.to_string())),
+        Err(error) => Err(undecided(&error)),
+    }
+}
+
+/// Refuses a call that a client may have brought about: a failed one would be let through with
+/// `failure_mode_deny: false`.
+fn refused(why: &str) -> Bytes {
+    debug!(why, "refused a call that cannot be read");
+    framing::sealed(response::unreadable(why))
 }
 
 fn part<'a>(descriptor: &'a Descriptor<'_>, own: Option<&'a Override>) -> Part<'a> {
@@ -75,9 +85,7 @@ fn count<'o, S: Measured>(
 fn undecided(error: &CheckError) -> Status {
     match error {
         CheckError::TooManyChecks { .. } => Status::resource_exhausted(error.to_string()),
-        CheckError::KeyTooLong { .. } | CheckError::ContradictoryLimits => {
-            Status::invalid_argument(error.to_string())
-        }
+        CheckError::ContradictoryLimits => Status::invalid_argument(error.to_string()),
         _ => Status::unavailable(error.to_string()),
     }
 }

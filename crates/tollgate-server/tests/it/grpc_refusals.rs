@@ -200,6 +200,13 @@ async fn a_call_that_is_too_long_is_refused_and_does_not_fail() {
         let body: Value = serde_json::from_slice(&answer.raw_body).unwrap();
         assert!(body["detail"].as_str().unwrap().contains("longer than 65536 bytes"), "{body}");
     }
+    // The key of a limit that comes with the descriptor is made of the entries.
+    let mut limited = descriptor(&[("user", &long[..4_200])]);
+    limited.limit = Some(super::grpc::RateLimitOverride { requests_per_unit: 5, unit: 2 });
+    let answer = gate.ask(&[limited]).await;
+    assert_eq!(answer.overall_code(), Code::OverLimit);
+    let body: Value = serde_json::from_slice(&answer.raw_body).unwrap();
+    assert!(body["detail"].as_str().unwrap().contains("4096"), "{body}");
 }
 
 #[tokio::test]
