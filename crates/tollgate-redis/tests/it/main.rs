@@ -5,6 +5,7 @@
 
 mod access;
 mod asking;
+mod attempts;
 mod away;
 mod batch_order;
 mod chance;

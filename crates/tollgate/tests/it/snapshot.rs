@@ -94,6 +94,8 @@ fn limits() -> Vec<Limit> {
         Limit::sliding_log("log", quota("10/min")).unwrap(),
         Limit::concurrency("slots", 4, Span::from_secs(60)).unwrap(),
         Limit::cooldown("logins", cooldown).unwrap(),
+        Limit::cooldown("attempts", Cooldown { pending: Some(Span::from_secs(60)), ..cooldown })
+            .unwrap(),
     ]
 }
 
