@@ -100,9 +100,11 @@ impl Cooldown {
     }
 
     fn is_from_a_wrong_clock(&self, cooling: &Cooling, now: Time) -> bool {
-        let attempt = cooling.attempts.last().filter(|_| self.pending.is_some());
-        let newest = cooling.failures.last().into_iter().chain(attempt);
-        let newest = newest.map(|stamp| stamp.at).max().unwrap_or_default();
+        let newest_of = |stamps: &[Stamp]| stamps.last().map_or(Time::EPOCH, |newest| newest.at);
+        let mut newest = newest_of(&cooling.failures);
+        if self.pending.is_some() {
+            newest = newest.max(newest_of(&cooling.attempts));
+        }
         cooling.blocked_until > now + self.longest() + Span::CLOCK_SLACK
             || newest > now + Span::CLOCK_SLACK
     }
@@ -160,13 +162,15 @@ impl Algorithm for Cooldown {
 
     fn mend(&self, state: &mut State, scene: &Scene<'_>) {
         let now = scene.now;
-        if let (None, State::Cooling(cooling)) = (self.pending, &mut *state) {
-            // Left from when attempts were pending.
-            cooling.attempts.clear();
-        }
         let wrong = match state {
             State::Vacant => false,
-            State::Cooling(cooling) => self.is_from_a_wrong_clock(cooling, now),
+            State::Cooling(cooling) => {
+                if self.pending.is_none() && !cooling.attempts.is_empty() {
+                    // Left from when attempts were pending.
+                    cooling.attempts = Vec::new();
+                }
+                self.is_from_a_wrong_clock(cooling, now)
+            }
             _ => {
                 *state = State::Cooling(Box::default());
                 true
@@ -312,14 +316,16 @@ impl Algorithm for Cooldown {
         match state {
             State::Cooling(cooling) => {
                 let counted = cooling.failures.last().map(|failure| failure.at + self.within);
-                let attempt = cooling.attempts.last().zip(self.pending);
-                let counted = counted.max(attempt.map(|(newest, pending)| newest.at + pending));
                 let row = if self.remembers_row(cooling) {
                     self.forget_at(cooling)
                 } else {
                     cooling.blocked_until
                 };
-                counted.unwrap_or_default().max(row)
+                let fresh_at = counted.unwrap_or_default().max(row);
+                match (self.pending, cooling.attempts.last()) {
+                    (Some(pending), Some(newest)) => fresh_at.max(newest.at + pending),
+                    _ => fresh_at,
+                }
             }
             _ => Time::EPOCH,
         }
