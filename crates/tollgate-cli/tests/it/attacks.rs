@@ -100,7 +100,13 @@ fn attack(name: &str, edge: &Edge) {
 #[test]
 fn no_disguise_passes_the_examples_of_proxies_that_ask_by_http() {
     for proxy in Proxy::ALL {
-        attack(&format!("example of {proxy:?}"), &proxies::start(proxy, Without::Open));
+        let edge = proxies::start(proxy, Without::Open);
+        attack(&format!("example of {proxy:?}"), &edge);
+        // Spellings that some services fold; the rules of the examples fold them, too.
+        for target in ["/LOGIN", "/Login/", "/login.", "/login%20", "/login%0a"] {
+            let (answer, targets) = edge.send(request(&format!("GET {target}"), "", "").as_bytes());
+            assert_eq!(targets, [""; 0], "{proxy:?}: {target}: {}", answer.text);
+        }
     }
 }
 

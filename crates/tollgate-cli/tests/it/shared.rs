@@ -1,6 +1,7 @@
 //! `tollgate serve` with counters that nodes share, in a real server.
 
 use std::fs;
+use std::thread;
 
 use tollgate_testbed::{Kind, Server, Value, free_port, retry_if_stalled};
 
@@ -291,4 +292,32 @@ fn a_store_that_answers_and_is_passed_over_is_warned_about() {
     let warning = log.lines().find(|line| line.contains("on_store_error decided in its place"));
     let warning = warning.unwrap_or_else(|| panic!("{log}"));
     assert!(warning.contains(" WARN ") && warning.contains("OOM"), "{warning}");
+}
+
+#[test]
+fn two_nodes_at_saturation_admit_exactly_the_limit() {
+    let (server, folder) = (Server::redis(), Folder::new());
+    let nodes = [0, 1].map(|_| node(&folder, &server.url()));
+    let reports = nodes.each_ref().map(|node| {
+        let address = node.listens("redis");
+        thread::spawn(move || {
+            let arguments = ["bench", "resp", "--address", &address, "--keys", "1"];
+            let mut command = tollgate(&arguments);
+            // A unit comes back after 43 minutes.
+            command.args(["--connections", "32", "--pipeline", "64", "--quota", "1000/30d"]);
+            ended(command.args(["--duration", "1s"])).1
+        })
+    });
+    let reports = reports.map(|report| report.join().unwrap());
+    let allowed = reports.each_ref().map(|report| {
+        let words: Vec<&str> = report.split_whitespace().collect();
+        let place = words.iter().position(|word| *word == "allowed,").unwrap();
+        words[place - 1].parse::<u64>().unwrap()
+    });
+    assert_eq!(allowed.iter().sum::<u64>(), 1_000, "{reports:#?}");
+    for report in &reports {
+        let by_share =
+            report.contains("without the store") && !report.contains(" 0 by this node's");
+        assert!(!by_share && report.contains(" 0 errors"), "{report}");
+    }
 }

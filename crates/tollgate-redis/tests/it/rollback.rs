@@ -121,7 +121,9 @@ fn one_after_the_other<G: Ground>(stage: &Stage<G>, scope: Scope) {
 }
 
 fn side_by_side<G: Ground>(stage: &Stage<G>, scope: Scope) {
-    [bucket("6000/min"), queue()].map(|limit| crowd(stage, limit, scope));
+    for limit in [bucket("6000/min"), queue()] {
+        crowd(stage, limit, scope);
+    }
 }
 
 fn crowd<G: Ground>(stage: &Stage<G>, limit: Limit, scope: Scope) {
