@@ -86,7 +86,7 @@ impl Redis {
     ) -> Result<Applied, CheckError> {
         let part = Part::of(set, parts.node).for_now();
         if !set.is_independent() && part.checks.iter().any(queues) {
-            return self.decide_queue_last(set, part, parts.cluster, decisions).await;
+            return Box::pin(self.decide_queue_last(set, part, parts.cluster, decisions)).await;
         }
         let mut node = Taken { store: self, part, is_open: true };
         let mut cluster = Part::of(set, parts.cluster);
