@@ -23,23 +23,16 @@ fn two_nodes<G: Ground>(stage: &Stage<G>) -> [Redis; 2] {
     nodes
 }
 
-/// Calls of `EVAL`, which only heartbeats and new scripts make.
-fn beats(stage: &Stage) -> u64 {
-    let stats = &stage.server.info("commandstats")["cmdstat_eval"];
-    let calls = stats.split(',').find_map(|field| field.strip_prefix("calls="));
-    calls.unwrap().parse().unwrap()
-}
-
 #[test]
 fn a_node_that_deregisters_is_not_counted_any_more() {
     for kind in Kind::ALL {
         let stage = Stage::on(kind);
         let [stays, leaves] = two_nodes(&stage);
-        let before = beats(&stage);
+        let before = stage.beats();
         stage.block_on(leaves.deregister());
         assert_eq!(stage.server.command(&["ZCARD", "tollgate:1:nodes"]), Value::Integer(1));
         wait_for_nodes(&stays, 1);
-        let beats = beats(&stage) - before;
+        let beats = stage.beats() - before;
         assert!(beats < SILENT, "{beats} beats: the node was not heard, but given up");
         assert!(stays.health().up && leaves.health().up, "decisions go on");
     }
@@ -49,10 +42,10 @@ fn a_node_that_deregisters_is_not_counted_any_more() {
 fn a_store_that_is_dropped_deregisters() {
     let stage = Stage::on(Kind::Redis);
     let [stays, leaves] = two_nodes(&stage);
-    let before = beats(&stage);
+    let before = stage.beats();
     drop(leaves);
     wait_for_nodes(&stays, 1);
-    assert!(beats(&stage) - before < SILENT);
+    assert!(stage.beats() - before < SILENT);
 }
 
 #[test]

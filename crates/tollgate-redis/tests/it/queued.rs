@@ -87,13 +87,6 @@ fn pipelines_wait_for_each_other_and_single_requests_do_not_wait_for_them() {
     assert_eq!(store.counts().passed_over, 0);
 }
 
-/// Calls of `EVAL`, which only heartbeats and new scripts make.
-fn beats(stage: &Stage) -> u64 {
-    let stats = &stage.server.info("commandstats")["cmdstat_eval"];
-    let calls = stats.split(',').find_map(|field| field.strip_prefix("calls="));
-    calls.unwrap().parse().unwrap()
-}
-
 #[test]
 fn requests_that_get_no_turn_are_charged_later() {
     const ALL: u64 = 100_000;
@@ -111,8 +104,8 @@ fn requests_that_get_no_turn_are_charged_later() {
     assert_eq!(counts.passed_over, counts.by_share, "{counts:?}");
     proxy.forward();
     // A heartbeat that is answered says nothing about requests that were never sent.
-    let before = beats(&stage);
-    wait_until("the store has beaten twice", PATIENCE, || beats(&stage) >= before + 2);
+    let before = stage.beats();
+    wait_until("the store has beaten twice", PATIENCE, || stage.beats() >= before + 2);
     wait_until("all requests are charged", PATIENCE, || {
         let (applied, decision) =
             stage.block_on(ask(&store, Check::new(&limit, "caller").ask(Ask::peek())));

@@ -90,6 +90,13 @@ impl Stage {
     pub(crate) fn on(kind: Kind) -> Self {
         Self::with(setup(kind).start())
     }
+
+    /// Calls of `EVAL` so far, which only heartbeats and new scripts make.
+    pub(crate) fn beats(&self) -> u64 {
+        let stats = &self.server.info("commandstats")["cmdstat_eval"];
+        let calls = stats.split(',').find_map(|field| field.strip_prefix("calls="));
+        calls.unwrap().parse().unwrap()
+    }
 }
 
 impl<G: Ground> Stage<G> {
