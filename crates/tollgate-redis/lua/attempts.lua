@@ -111,7 +111,7 @@ function attempts.chargeable(limit, state, units)
   return min(max(limit.after - failed_among(limit, failed), 1), units)
 end
 
--- What a take was granted is an attempt.
+-- Files the units that a take was granted as attempts.
 function attempts.charge_take(limit, state, units)
   local blocked_until, streak, tried, failed = parts_of(limit, state)
   return cooling(blocked_until, streak, file_stamps(tried, 1, limit.pending, units, {}), failed)

@@ -37,7 +37,7 @@ local function is_blocked(state)
   return state and state[1] == 7 and state[2] > now
 end
 
--- What attempts.lua left, without the attempts.
+-- A state of attempts.lua, without its attempts.
 local function without_attempts(state)
   local plain = { 7, state[2], state[3] }
   for place = 5 + 2 * state[4], #state do

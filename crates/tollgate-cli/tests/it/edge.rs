@@ -54,7 +54,7 @@ impl Edge {
         Answer::of(self.port, path, user).unwrap()
     }
 
-    /// What a client at another address of this machine gets.
+    /// Sends a request from another address of this machine.
     pub(super) fn get_from(&self, address: Ipv4Addr, path: &str) -> Answer {
         let head = format!("GET {path} HTTP/1.1\r\nhost: edge\r\nconnection: close\r\n\r\n");
         Answer::to(connect_from(address, self.port), head.as_bytes())
@@ -146,7 +146,7 @@ impl Answer {
         Some(Self { status, text })
     }
 
-    /// What comes back for these bytes; the status is 0 where none is read.
+    /// Sends raw bytes and returns the answer; its status is 0 where none is read.
     fn to(mut stream: TcpStream, bytes: &[u8]) -> Self {
         // A proxy may answer and close before it has read everything.
         let _ = stream.write_all(bytes);

@@ -203,7 +203,7 @@ impl Rule for Cooldown {
             return 0;
         }
         if self.reset_on_success {
-            // What failed has failed, but counts no longer.
+            // A success clears the failures.
             cell.failures.times.clear();
         }
         self.settle_oldest(&mut cell.failures, when.now, units)

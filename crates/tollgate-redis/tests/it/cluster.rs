@@ -128,7 +128,7 @@ fn slots_are_moved_and_nobody_notices() {
         eprintln!("  {} timeouts, {} slots in between", counts.timeouts, counts.slot_failures);
     }
     assert!(counts.redirects > before.redirects, "somebody met a slot that was moved");
-    // Sets that waited in vain for a slot are few, and all others have a reason in the machine.
+    // Few sets time out because of a slot that moves; the others do because the machine stalled.
     if is_long() {
         assert!(away * 10_000 <= asked, "{away} of {asked}; the machine stalled for {stalled:?}");
     } else {
