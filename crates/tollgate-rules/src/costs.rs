@@ -98,7 +98,7 @@ impl Costs {
         self.max.filter(|_| body && !is_bodiless(facts))
     }
 
-    /// What a body costs whose length is stated several times: the largest counts.
+    /// The cost of a body whose length is stated several times: the largest counts.
     fn of_repeated_length(&self, facts: &Facts<'_>) -> Option<u64> {
         let Some(Measure::Body { units, bytes }) = &self.measure else { return None };
         let size = largest(facts, "content-length", |text| text.parse().ok())?;

@@ -86,7 +86,7 @@ pub(crate) fn write(
     text.finish()
 }
 
-/// What a check was charged; slots are brought back by themselves, and attempts are reported.
+/// The receipt of a charge that can be settled: slots are released, and attempts are reported instead.
 fn charge<'d>(check: &Check<'_>, made: Option<&'d Decision>) -> Option<&'d Receipt> {
     let settled = !check.limit().holds() && !check.limit().counts_failures();
     made.filter(|_| settled).and_then(Decision::receipt)

@@ -20,7 +20,7 @@ const BURST: u64 = 50_000;
 const CLIENTS: usize = 8;
 /// For so long replicas hear nothing, where they are to lag behind.
 const HELD_BACK: Duration = Duration::from_millis(200);
-/// What was answered so long before may be missing, and more on a machine that stalls.
+/// Answers of this long before a kill may be lost, and more on a machine that stalls.
 const SLACK: Span = Span::from_millis(100);
 
 /// So many are admitted before a primary is killed.

@@ -206,7 +206,7 @@ fn nothing_is_given_back_twice_even_if_replies_get_lost() {
             lossy.stage.block_on(task).unwrap();
         }
         lossy.proxy.forward();
-        // What is left is rounded down, so up to one more may look used.
+        // `remaining` is rounded down, so up to one unit more may look used.
         let (used, expected) = (lossy.used(&limit, "caller"), takes / 2 * 13);
         assert!(
             (expected..=expected + 1).contains(&used),

@@ -30,7 +30,7 @@ impl<'p> Planned<'p> {
             let ask = match cooldown.ended(purpose) {
                 Some(Ended::Failure) => Ask::Charge(cost),
                 Some(Ended::Success) => Ask::Refund(Cost::ONE),
-                // Whatever it costs, it is one attempt.
+                // A request is one attempt, however many units it costs.
                 None if cooldown.limit.uses_up() => Ask::acquire(cost.min(Cost::ONE)),
                 None => Ask::peek(),
             };

@@ -128,7 +128,7 @@ fn case_is_folded_only_when_asked() {
     assert_eq!(rule.names().collect::<Vec<_>>(), ["Step"]);
 }
 
-/// What Express, IIS, Rails and others take for `checkout`, as the end of a path and within one.
+/// Spellings that Express, IIS, Rails and others read as `checkout`, at the end of a path and within.
 #[test]
 fn characters_that_are_ignored_at_the_end_of_a_segment_do_not_matter() {
     let folding = Folding::new(true);

@@ -74,7 +74,7 @@ impl<'a> ReportBody<'a> {
         reader.finish(ended.map(|ended| Self { call, ended, failures }))
     }
 
-    /// What the rules are asked for.
+    /// The purpose for which the rules are evaluated.
     pub(super) fn purpose(&self) -> Purpose {
         match self.ended {
             Ended::Status(status) => Purpose::Failure(Some(status)),
