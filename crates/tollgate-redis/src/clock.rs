@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
-use tollgate::{Clock, ManualClock, Sleep, SystemClock};
+use tollgate::{Clock, ManualClock, Sleep, SystemClock, test_time};
 use tollgate_core::{Span, Time};
 
 /// The server's time, as well as this process can know it: what it told last, moved on by this
@@ -48,7 +48,15 @@ impl StoreClock {
     pub(crate) fn driven(&self) -> Option<Time> {
         match &self.0 {
             Kind::Driven(clock) => Some(clock.now()),
-            Kind::Followed(_) => None,
+            Kind::Followed(_) => test_time(),
+        }
+    }
+
+    /// The time that deadlines count by where a test drives the whole process.
+    pub(crate) fn of_process(&self) -> Option<Time> {
+        match &self.0 {
+            Kind::Driven(_) => None,
+            Kind::Followed(_) => test_time(),
         }
     }
 
@@ -62,7 +70,7 @@ impl StoreClock {
 
     /// The server said `time` in an answer that came when it was `received` here.
     pub(crate) fn hear(&self, time: Time, received: Time) {
-        if let Kind::Followed(followed) = &self.0 {
+        if let (Kind::Followed(followed), None) = (&self.0, self.driven()) {
             followed.ahead.store(difference(time, received), Ordering::Relaxed);
         }
     }
@@ -82,9 +90,10 @@ fn difference(time: Time, other: Time) -> i64 {
 
 impl Clock for StoreClock {
     fn now(&self) -> Time {
-        let followed = match &self.0 {
-            Kind::Driven(clock) => return clock.now(),
-            Kind::Followed(followed) => followed,
+        let followed = match (&self.0, self.driven()) {
+            (_, Some(time)) => return time,
+            (Kind::Driven(clock), None) => return clock.now(),
+            (Kind::Followed(followed), None) => followed,
         };
         let machine = followed.machine.now().as_micros();
         let ahead = followed.ahead.load(Ordering::Relaxed);

@@ -123,8 +123,8 @@ impl Cluster {
             }
             sets = returned.into();
             match (failure.class, &failure.instead) {
-                (Class::TryAgain, _) if Instant::now() + AGAIN < soon => {
-                    self.common.timer(Instant::now() + AGAIN).await;
+                (Class::TryAgain, _) if self.common.now() + AGAIN < soon => {
+                    self.common.wait_until(self.common.now() + AGAIN).await;
                 }
                 (Class::Moved | Class::Asked, Some(address)) => {
                     redirects += 1;

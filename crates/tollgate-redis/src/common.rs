@@ -17,6 +17,9 @@ use crate::passed_over::PassedOver;
 use crate::seen::Seen;
 use crate::twin::Naming;
 
+/// Between two looks at a clock that a test drives.
+const LOOK: Duration = Duration::from_millis(1);
+
 /// What all servers of a store have in common.
 pub(crate) struct Common {
     pub(crate) handle: Handle,
@@ -36,6 +39,8 @@ pub(crate) struct Common {
     /// How many links there have been.
     pub(crate) links: AtomicU32,
     pub(crate) passed_over: PassedOver,
+    /// A moment of the monotonic clock that stands for 1970 where a test drives the process.
+    pub(crate) origin: Instant,
 }
 
 impl Common {
@@ -44,9 +49,30 @@ impl Common {
         self.links.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// A timer of whoever waits: the store's runtime may be standing still. Only who waits outside of
-    /// any has to rely on that.
-    pub(crate) fn timer(&self, until: Instant) -> Sleep {
+    /// The moment that deadlines are compared with.
+    pub(crate) fn now(&self) -> Instant {
+        match self.clock.of_process() {
+            Some(time) => self.origin + Duration::from_micros(time.as_micros()),
+            None => Instant::now(),
+        }
+    }
+
+    /// Waits until a deadline has come.
+    pub(crate) async fn wait_until(&self, until: Instant) {
+        loop {
+            let driven = self.clock.of_process().is_some();
+            // A test may move the clock at any moment.
+            let look = if driven { Instant::now() + LOOK } else { until };
+            self.timer(look).await;
+            if !driven || self.now() >= until {
+                return;
+            }
+        }
+    }
+
+    /// A timer of the caller's runtime: that of the store may be standing still. A caller without a
+    /// runtime has to rely on it.
+    fn timer(&self, until: Instant) -> Sleep {
         let own = Handle::try_current().unwrap_or_else(|_| self.handle.clone());
         let _within = own.enter();
         sleep_until(until)
@@ -54,22 +80,21 @@ impl Common {
 
     /// So many deadlines from now, or when the caller waits no longer.
     pub(crate) fn until(&self, deadlines: u32, within: Option<Instant>) -> Instant {
-        let until = Instant::now() + self.deadline * deadlines;
+        let until = self.now() + self.deadline * deadlines;
         within.map_or(until, |within| within.min(until))
     }
 
     /// One deadline from now, or earlier: for waits that no call to a server bounds.
     pub(crate) fn soon(&self, until: Instant) -> Instant {
-        until.min(Instant::now() + self.deadline)
+        until.min(self.now() + self.deadline)
     }
 
     /// What comes of something, if it comes in time.
     pub(crate) async fn in_time<F: Future>(&self, until: Instant, doing: F) -> Option<F::Output> {
-        let over = self.timer(until);
         tokio::select! {
             biased;
             done = doing => Some(done),
-            () = over => None,
+            () = self.wait_until(until) => None,
         }
     }
 

@@ -83,6 +83,8 @@ counts! {
     denied_by_policy,
     /// Sets decided without the store although it answered: it was late, overloaded or out of memory.
     passed_over,
+    /// Counters that other nodes gave something back to or charged, and that were forgotten here.
+    invalidations,
     /// How often the server had forgotten what it knew.
     state_lost,
     /// Answers that the server and this node do not agree on. Never, unless something is broken.

@@ -20,7 +20,6 @@ use redis::aio::MultiplexedConnection;
 use smallvec::SmallVec;
 use tokio::sync::{Notify, oneshot};
 use tokio::task::yield_now;
-use tokio::time::{Instant, timeout_at};
 use tollgate_core::Time;
 
 pub(crate) use self::desk::{BULK, Letter};
@@ -124,7 +123,7 @@ impl Courier {
     /// Asks the server about the sets of a letter, in their order.
     pub(crate) async fn ask(self: &Arc<Self>, letter: Letter) -> Outcome {
         let (sender, mut receiver) = oneshot::channel();
-        let (posted, until) = (Instant::now(), letter.until);
+        let (posted, until) = (self.common.now(), letter.until);
         let number = self.post(letter.answered_to(sender))?;
         let mut next = posted + self.common.deadline;
         loop {
@@ -148,7 +147,8 @@ impl Courier {
                     } else {
                         Class::Timeout
                     };
-                    let failure = unanswered(class, posted.elapsed());
+                    let failure =
+                        unanswered(class, self.common.now().saturating_duration_since(posted));
                     self.common.count(&failure);
                     return Err(failure.into());
                 }
@@ -189,7 +189,7 @@ impl Courier {
 
     /// The server is well: it is asked from now on.
     pub(crate) fn open(&self, connection: MultiplexedConnection) {
-        self.desk().open(connection);
+        self.desk().open(connection, self.common.now());
     }
 
     /// Gives the server up, whichever line it is asked over, and releases everybody who waits.
@@ -218,7 +218,7 @@ impl Courier {
             // Whoever was just answered, or came at the same time, may have more to ask: a turn of
             // the scheduler lets them, and all of that goes together.
             yield_now().await;
-            let next = self.desk().next(line.generation, delivered);
+            let next = self.desk().next(line.generation, delivered, self.common.now());
             for late in next.late {
                 late.fail(&Failure::new(Class::Overload, "too many were waiting for the store"));
                 self.common.counters.overloads.one();
@@ -256,7 +256,7 @@ impl Courier {
         let size = u32::try_from(checks.div_ceil(desk::CHECKS).max(1)).unwrap_or(u32::MAX);
         // Each caller's own deadline runs by itself; this one says whether the server is there.
         let deadline = self.common.deadline * size;
-        let until = Instant::now() + deadline;
+        let until = self.common.now() + deadline;
         let calls = u64::try_from(parcels.len()).unwrap_or(u64::MAX);
         let counters = &self.common.counters;
         counters.calls.add(calls);
@@ -265,15 +265,15 @@ impl Courier {
         let broken = broken.notified();
         let answer = tokio::select! {
             biased;
-            answer = timeout_at(until, self.put(parcels, line)) => answer,
+            answer = self.common.in_time(until, self.put(parcels, line)) => answer,
             // It was sent, and may be done yet.
-            () = broken => Ok(Err(Failure::new(Class::Timeout, "it was given up meanwhile"))),
+            () = broken => Some(Err(Failure::new(Class::Timeout, "it was given up meanwhile"))),
         };
         counters.in_flight.sub(calls);
-        if matches!(answer, Ok(Ok(_))) {
-            self.desk().note_answer(line.generation);
+        if matches!(answer, Some(Ok(_))) {
+            self.desk().note_answer(line.generation, self.common.now());
         }
-        answer.unwrap_or_else(|_| Err(unanswered(Class::Timeout, deadline)))
+        answer.unwrap_or_else(|| Err(unanswered(Class::Timeout, deadline)))
     }
 
     /// Puts calls to the server: by the name of their scripts, or, if it does not know one, in full.

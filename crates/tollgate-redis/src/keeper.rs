@@ -71,6 +71,7 @@ impl Listener for Ear {
             Some(message) => {
                 if let Some(counter) = self.common.naming.counter_freed(message) {
                     self.common.seen.forget(counter, self.common.clock.machine());
+                    self.common.counters.invalidations.one();
                 }
             }
         }
@@ -150,9 +151,9 @@ impl Keeper {
         let Connected { mut connection, server, address } =
             self.whereabouts.connect(Arc::new(ear)).await?;
         self.common.seen.begin(&self.hearing, self.common.clock.machine());
-        let asked = Instant::now();
+        let asked = self.common.now();
         let beat = self.heartbeat.beat(&mut connection).await?;
-        let took = asked.elapsed();
+        let took = self.common.now().saturating_duration_since(asked);
         // Another run of the same server: one that has taken its place was told what it knew.
         let same = memory.last_address.as_ref() == Some(&address);
         let again =
@@ -263,10 +264,10 @@ impl Keeper {
                     return Some(failure.clone());
                 }
             }
-            let asked = Instant::now();
+            let asked = self.common.now();
             match self.heartbeat.beat(&mut connection).await {
                 Ok(beat) => {
-                    let took = asked.elapsed();
+                    let took = self.common.now().saturating_duration_since(asked);
                     self.note(beat, memory);
                     if self.courier.is_in_time(took) {
                         // It answers in turn, so whatever was sent before has been done.

@@ -89,6 +89,7 @@ impl Redis {
             doubted: Notify::new(),
             links: AtomicU32::new(0),
             passed_over: PassedOver::default(),
+            origin: Instant::now(),
         });
         let servers = Arc::new(Servers::start(&common, &options)?);
         Ok(Self { common, servers, memory, denies: options.deny_cache })
@@ -126,7 +127,7 @@ impl Redis {
 
     /// When a caller is released even if the server answers others, or when it waits no longer.
     fn until(&self, within: Option<Span>) -> Instant {
-        self.common.until(QUEUED, within.map(|within| Instant::now() + Duration::from(within)))
+        self.common.until(QUEUED, within.map(|within| self.common.now() + Duration::from(within)))
     }
 
     async fn decide(
@@ -135,6 +136,10 @@ impl Redis {
         decisions: &mut [Option<Decision>],
     ) -> Result<Applied, CheckError> {
         match Split::of(set) {
+            // No rule applies to the request: there is nothing to ask.
+            _ if set.checks().is_empty() => {
+                Ok(Applied::by_store(Ruling::Admitted, self.common.clock.now()))
+            }
             Split::Cluster => self.decide_shared(set, decisions).await,
             Split::Node => self.memory.apply(set, decisions).await,
             Split::Both(parts) => self.decide_both(set, parts, decisions).await,

@@ -4,6 +4,8 @@ mod dial;
 mod follower;
 mod line;
 mod machine;
+#[cfg(feature = "test-clock")]
+mod test_clock;
 mod ticks;
 
 use std::collections::BTreeMap;
@@ -17,6 +19,16 @@ use tollgate_core::{Span, Time};
 
 use self::dial::Dial;
 use self::machine::ThisMachine;
+
+/// The time that a test has set for this process: nothing in builds without the feature `test-clock`.
+#[doc(hidden)]
+#[inline]
+pub fn test_time() -> Option<Time> {
+    #[cfg(feature = "test-clock")]
+    return test_clock::time();
+    #[cfg(not(feature = "test-clock"))]
+    None
+}
 
 /// A future that is ready at a certain time.
 pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
@@ -66,6 +78,9 @@ impl Default for SystemClock {
 impl Clock for SystemClock {
     #[inline]
     fn now(&self) -> Time {
+        if let Some(time) = test_time() {
+            return time;
+        }
         // Whole microseconds that have passed: a moment counts once it is over.
         let micros = DIAL.nanos().saturating_sub(self.since) / 1_000;
         Time::from_micros((self.started + Span::from_micros(micros)).as_micros())
@@ -76,7 +91,11 @@ impl Clock for SystemClock {
         Box::pin(async move {
             // A timer may fire a moment early; the clock has the last word.
             while clock.now() < time {
-                let left = Duration::from(time.since(clock.now()));
+                let left = match test_time() {
+                    // A test may move the clock at any moment.
+                    Some(_) => Duration::from_millis(1),
+                    None => Duration::from(time.since(clock.now())),
+                };
                 futures_timer::Delay::new(left).await;
             }
         })

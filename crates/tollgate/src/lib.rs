@@ -100,6 +100,8 @@ mod waiting;
 
 pub use asking::fresh_id;
 pub use calendar::period_at;
+#[doc(hidden)]
+pub use clock::test_time;
 pub use clock::{Clock, ManualClock, Sleep, SystemClock};
 pub use deciding::{Deciding, Waiting};
 pub use error::CheckError;

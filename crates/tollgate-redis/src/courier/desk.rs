@@ -273,13 +273,12 @@ impl Desk {
     }
 
     /// What whoever comes for it is to deliver next, after having `delivered` so many checks.
-    pub(super) fn next(&mut self, generation: u64, delivered: usize) -> Next {
+    pub(super) fn next(&mut self, generation: u64, delivered: usize, now: Instant) -> Next {
         let mut next = Next { late: Vec::new(), batch: None };
         if self.line.as_ref().map(|line| line.generation).ok() != Some(generation) {
             return next;
         }
         self.under_way -= delivered;
-        let now = Instant::now();
         for waiting in [&mut self.waiting, &mut self.bulk] {
             while waiting.front().is_some_and(|letter| letter.until <= now) {
                 next.late.extend(waiting.pop_front());
@@ -314,11 +313,11 @@ impl Desk {
         }
     }
 
-    pub(super) fn open(&mut self, connection: MultiplexedConnection) {
+    pub(super) fn open(&mut self, connection: MultiplexedConnection, now: Instant) {
         self.generation += 1;
         self.calls = 0;
         self.under_way = 0;
-        self.answered = Instant::now();
+        self.answered = now;
         self.told.clear();
         self.line =
             Ok(Line { connection, generation: self.generation, broken: Arc::new(Notify::new()) });
@@ -339,9 +338,9 @@ impl Desk {
     }
 
     /// Notes that the server has answered over the line of this generation.
-    pub(super) fn note_answer(&mut self, generation: u64) {
+    pub(super) fn note_answer(&mut self, generation: u64, now: Instant) {
         if self.line.as_ref().is_ok_and(|line| line.generation == generation) {
-            self.answered = Instant::now();
+            self.answered = now;
         }
     }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use smallvec::smallvec;
 use tokio::task::JoinHandle;
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 use tollgate_core::{Ask, Check, Id, Set};
 
 use super::Redis;
@@ -60,7 +60,7 @@ impl Redis {
         };
         let mut told = Box::pin(async move {
             let _telling = telling;
-            let over = Instant::now() + WITHIN;
+            let over = common.now() + WITHIN;
             loop {
                 match servers.ask(smallvec![packed.clone()], to, over).await {
                     Ok(_) => {
@@ -69,7 +69,7 @@ impl Redis {
                     }
                     Err(failure) => {
                         let may = again || !failure.class.leaves_in_doubt();
-                        if !may || Instant::now() + PAUSE >= over {
+                        if !may || common.now() + PAUSE >= over {
                             common.counters.stranded_units.add(units);
                             break;
                         }

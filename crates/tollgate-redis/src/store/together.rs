@@ -6,8 +6,8 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use smallvec::SmallVec;
 use tokio::time::Instant;
-use tollgate::{Applied, CheckError};
-use tollgate_core::{Check, Decision, Scope, Set};
+use tollgate::{Applied, CheckError, Clock as _};
+use tollgate_core::{Check, Decision, Ruling, Scope, Set};
 
 use super::denying::only_takes;
 use super::splitting::Split;
@@ -73,7 +73,7 @@ impl Redis {
         let (mut sets, mut decisions) = (sets, decisions);
         // The time that the caller gives for all of them. The store's own deadline is for each call.
         let within = sets.iter().filter_map(Set::within).min();
-        let within = within.map(|within| Instant::now() + Duration::from(within));
+        let within = within.map(|within| self.common.now() + Duration::from(within));
         while !sets.is_empty() {
             let group = self.group(sets);
             let (together, after) = sets.split_at(group.packed.len().max(1));
@@ -152,7 +152,13 @@ impl Redis {
             let (own, after) = rest.split_at_mut(set.checks().len());
             // A set before this one may give units back, or charge more than there is.
             only_taken &= only_takes(set);
-            denied.push(if only_taken { self.deny(set, packed, own) } else { None });
+            denied.push(if set.checks().is_empty() {
+                Some(Applied::by_store(Ruling::Admitted, self.common.clock.now()))
+            } else if only_taken {
+                self.deny(set, packed, own)
+            } else {
+                None
+            });
             rest = after;
         }
         let asked = packed.into_iter().zip(&denied).filter(|(_, denied)| denied.is_none());

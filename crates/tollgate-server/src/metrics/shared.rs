@@ -15,7 +15,7 @@ use crate::measured::Shared;
 type Read = fn(&Counts) -> u64;
 
 /// Counters without labels: what they are called, what they count, and where it is found.
-const COUNTERS: [(&str, &str, Read); 17] = [
+const COUNTERS: [(&str, &str, Read); 18] = [
     ("store_calls", "Calls to the shared store, each with one or more sets", |c| c.calls),
     ("store_sets", "Sets put to the shared store", |c| c.sets),
     ("store_connections", "Connections to the shared store that were tried", |c| c.connections),
@@ -26,6 +26,9 @@ const COUNTERS: [(&str, &str, Read); 17] = [
         c.passed_over
     }),
     ("store_state_lost", "How often the shared store had lost its counters", |c| c.state_lost),
+    ("store_invalidations", "Counters in the deny cache that other nodes have changed", |c| {
+        c.invalidations
+    }),
     ("store_disagreements", "Answers that the shared store and this node disagree on", |c| {
         c.disagreements
     }),
