@@ -1,7 +1,9 @@
 //! Some of a set's checks, which are asked apart from the others.
 
+use std::sync::OnceLock;
+
 use smallvec::SmallVec;
-use tollgate_core::{Ask, Check, Cost, Decision, Figures, Gate, Id, Set};
+use tollgate_core::{Ask, Check, Cost, Decision, Figures, Gate, Id, Limit, Quota, Set, Span};
 
 /// Some of a set's checks, and their decisions.
 #[derive(Debug)]
@@ -131,4 +133,19 @@ pub(super) fn without_refund(check: Check<'_>) -> Check<'_> {
         Ask::Refund(_) => check.ask(Ask::Charge(Cost::ZERO)),
         _ => check,
     }
+}
+
+/// A check that refuses the set of these checks, wherever their counters are.
+pub(super) fn refusing<'a>(checks: &[Check<'a>]) -> Option<Check<'a>> {
+    Some(Check::new(never()?, checks.first()?.key()).cost(Cost::from(2)))
+}
+
+/// A limit for what is never admitted.
+pub(super) fn never() -> Option<&'static Limit> {
+    static NEVER: OnceLock<Option<Limit>> = OnceLock::new();
+    let limit = || {
+        let quota = Quota::new(1, Span::from_secs(1)).ok()?;
+        Limit::token_bucket("never", quota).ok()
+    };
+    NEVER.get_or_init(limit).as_ref()
 }

@@ -7,10 +7,11 @@
 //! the set stands, so checks of that set do not meet it.
 
 use tollgate::{Applied, CheckError, Store, fresh_id};
-use tollgate_core::{Ask, Decision, Ruling, Scope, Set};
+use tollgate_core::{Ask, Decision, Gate, Ruling, Scope, Set};
 
 use super::Redis;
-use super::part::{Indexes, Part, like, queues};
+use super::part::{Indexes, Part, like, queues, refusing};
+use crate::failure::Failure;
 
 /// Whose counts a set is about.
 pub(super) enum Split {
@@ -84,6 +85,9 @@ impl Redis {
         parts: Parts,
         decisions: &mut [Option<Decision>],
     ) -> Result<Applied, CheckError> {
+        if never_refuses(set) {
+            return self.decide_apart(set, parts, decisions).await;
+        }
         let part = Part::of(set, parts.node).for_now();
         if !set.is_independent() && part.checks.iter().any(queues) {
             return Box::pin(self.decide_queue_last(set, part, parts.cluster, decisions)).await;
@@ -96,7 +100,13 @@ impl Redis {
             own.ruling == Ruling::Admitted || own.ruling == Ruling::Refused && set.is_independent();
         if !goes_on {
             node.is_open = false;
+            if own.ruling == Ruling::Refused
+                && let Err(failure) = self.explain_refused(set, &mut cluster).await
+            {
+                return self.without_store(set, decisions, &failure);
+            }
             node.part.hand_over(decisions);
+            cluster.hand_over(decisions);
             return Ok(own);
         }
         let shared = match self.ask(&like(set, &cluster.checks), &mut cluster.decisions).await {
@@ -114,6 +124,9 @@ impl Redis {
             self.do_waiting_here(set, &mut node.part);
         } else {
             node.give_back();
+            if decided {
+                self.explain_refused_here(set, &mut node.part);
+            }
         }
         if decided {
             node.part.hand_over(decisions);
@@ -123,6 +136,27 @@ impl Redis {
         let ruling =
             if stands && own.ruling == Ruling::Refused { own.ruling } else { shared.ruling };
         Ok(Applied { ruling, ..shared })
+    }
+
+    /// Decides a set that cannot be refused: neither part has to wait for the other.
+    async fn decide_apart(
+        &self,
+        set: &Set<'_>,
+        parts: Parts,
+        decisions: &mut [Option<Decision>],
+    ) -> Result<Applied, CheckError> {
+        let mut node = Part::of(set, parts.node);
+        let mut cluster = Part::of(set, parts.cluster);
+        let shared = like(set, &cluster.checks);
+        let applied = match self.ask(&shared, &mut cluster.decisions).await {
+            Ok(applied) => applied,
+            Err(failure) => self.without_store(&shared, &mut cluster.decisions, &failure)?,
+        };
+        self.memory.apply(&like(set, &node.checks), &mut node.decisions).await?;
+        decisions.fill(None);
+        node.hand_over(decisions);
+        cluster.hand_over(decisions);
+        Ok(applied)
     }
 
     /// Decides a set with a queue of this node: the server's part before the node's.
@@ -144,8 +178,10 @@ impl Redis {
                 self.do_waiting_here(set, &mut node);
             } else {
                 drop(self.give_back(&cluster));
-                for decision in cluster.decisions.iter_mut().flatten() {
-                    *decision = decision.withdrawn();
+                if self.explain_refused(set, &mut cluster).await.is_err() {
+                    for decision in cluster.decisions.iter_mut().flatten() {
+                        *decision = decision.withdrawn();
+                    }
                 }
             }
             decisions.fill(None);
@@ -156,15 +192,26 @@ impl Redis {
         // Refused: how the node's part stands is seen without charging it.
         decisions.fill(None);
         if shared.ruling == Ruling::Refused {
-            for (check, decision) in node.checks.iter().zip(&mut node.decisions) {
-                let (peek, mut standing) = (check.ask(Ask::peek()).alone(), [None]);
-                self.memory.apply_at_once(&Set::one(&peek, fresh_id()), &mut standing);
-                [*decision] = standing;
-            }
+            self.explain_refused_here(set, &mut node);
             node.hand_over(decisions);
             cluster.hand_over(decisions);
         }
         Ok(shared)
+    }
+
+    /// Asks the server about its part of a set that this node refuses: nothing is charged, and the answer
+    /// names every limit that stands in the way.
+    async fn explain_refused<'s>(
+        &self,
+        set: &Set<'s>,
+        cluster: &mut Part<'s>,
+    ) -> Result<(), Failure> {
+        let mut checks = cluster.checks.clone();
+        checks.extend(refusing(&cluster.checks));
+        cluster.decisions.push(None);
+        let asked = self.ask(&like(set, &checks), &mut cluster.decisions).await;
+        cluster.decisions.pop();
+        asked.map(drop)
     }
 
     /// Does what has waited on the node's part for the set to stand.
@@ -181,20 +228,28 @@ impl Redis {
         }
     }
 
-    /// Gives back what the node's part took, and says how it stands without it.
+    /// Gives back what the node's part took.
     fn take_back(&self, node: &mut Part<'_>) {
-        for (check, decision) in node.checks.iter().zip(&mut node.decisions).rev() {
-            let Some(taken) = decision else { continue };
-            if let Some(undo) = check.limit().undo(taken) {
+        for (check, decision) in node.checks.iter().zip(&node.decisions).rev() {
+            if let Some(undo) = decision.as_ref().and_then(|taken| check.limit().undo(taken)) {
                 self.memory.apply_detached(check.ask(undo));
             }
-            let peek = check.ask(Ask::peek()).alone();
-            let mut standing = [None];
-            self.memory.apply_at_once(&Set::one(&peek, fresh_id()), &mut standing);
-            *decision = match standing {
-                [Some(standing)] if standing.is_allowed() && taken.is_allowed() => Some(standing),
-                _ => Some(taken.withdrawn()),
-            };
         }
     }
+
+    /// Explains the node's part of a set that the server refuses, by a set that is refused.
+    fn explain_refused_here(&self, set: &Set<'_>, node: &mut Part<'_>) {
+        let mut checks = node.checks.clone();
+        checks.extend(refusing(&node.checks));
+        node.decisions.push(None);
+        self.memory.apply_at_once(&like(set, &checks), &mut node.decisions);
+        node.decisions.pop();
+    }
+}
+
+/// Whether nothing in a set can refuse it: reports and refunds, with looks beside them.
+fn never_refuses(set: &Set<'_>) -> bool {
+    set.checks().iter().all(|check| {
+        check.gate() == Gate::Observe || matches!(check.asks(), Ask::Charge(_) | Ask::Refund(_))
+    })
 }

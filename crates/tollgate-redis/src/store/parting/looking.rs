@@ -1,16 +1,14 @@
 //! Looks at counters of a set without asking its checks, and what else is done beside a set.
 
-use std::sync::OnceLock;
-
 use futures_util::future::join_all;
 use smallvec::SmallVec;
 use tokio::time::Instant;
-use tollgate_core::{Ask, Check, Cost, Limit, Place, Quota, Set, Span, State, Time};
+use tollgate_core::{Ask, Check, Cost, Place, Set, State, Time};
 
 use super::terms::Terms;
 use super::venture::Venture;
 use crate::store::Redis;
-use crate::store::part::Indexes;
+use crate::store::part::{Indexes, never, refusing};
 use crate::twin::{Answer, Cells, Packed};
 
 impl Redis {
@@ -57,8 +55,8 @@ impl Redis {
         slot: u16,
         until: Instant,
     ) -> Option<Answer> {
-        let never = Check::new(never()?, checks.first()?.key()).cost(Cost::from(2));
-        let checks: SmallVec<[Check<'_>; 8]> = checks.iter().copied().chain([never]).collect();
+        let checks: SmallVec<[Check<'_>; 8]> =
+            checks.iter().copied().chain(refusing(checks)).collect();
         let own = Set::all(&checks, whole.id()).answered_within(whole.within());
         let packed = Packed::new(&own, &self.common.naming);
         Some(self.see(&own, packed, slot, until).await.ok()?.answer)
@@ -104,16 +102,6 @@ impl Redis {
         let met: Indexes = checks.iter().filter(is_met).copied().collect();
         self.ask_in_vain(set, terms, &met, until).await;
     }
-}
-
-/// A limit for what is never admitted.
-fn never() -> Option<&'static Limit> {
-    static NEVER: OnceLock<Option<Limit>> = OnceLock::new();
-    let limit = || {
-        let quota = Quota::new(1, Span::from_secs(1)).ok()?;
-        Limit::token_bucket("never", quota).ok()
-    };
-    NEVER.get_or_init(limit).as_ref()
 }
 
 /// Whether a check carries over what a caller has used.
