@@ -148,9 +148,8 @@ impl Told {
         }
         let tier = rules.tiers.as_ref().and_then(|tiers| tiers.named(&self.tier));
         let own = rule.limits.of(tier).into_iter();
-        let windows = own.chain(rule.limits.each()).chain(rule.overrides.iter().map(|(_, it)| it));
+        let windows = own.chain(rule.limits.each()).chain(rule.overriding());
         let limits = windows.flat_map(Windows::limits).map(|(limit, _)| limit);
-        let limits = limits.chain(&rule.limits_of_callers);
         let named = limits.filter(|limit| {
             limit.name() == &*charge.limit && limit.algorithm() == &*charge.algorithm
         });

@@ -151,8 +151,8 @@ impl<'p> Planned<'p> {
     pub fn quota(&self, check: usize) -> Option<Quota> {
         let limit = self.plan.checks().get(check)?.limit();
         let rule = self.rule(check)?;
-        let overrides = rule.overrides.iter().map(|(_, windows)| windows);
-        let mut limits = rule.limits.each().iter().chain(overrides).flat_map(Windows::limits);
+        let windows = rule.limits.each().iter().chain(rule.overriding());
+        let mut limits = windows.flat_map(Windows::limits);
         limits.find(|(own, _)| std::ptr::eq(*own, limit)).and_then(|(_, quota)| quota)
     }
 

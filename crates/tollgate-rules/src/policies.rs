@@ -30,7 +30,7 @@ impl PolicyNames {
         words.sort_unstable();
         words.dedup();
         let alone = words.len() < 2;
-        for windows in own.chain(rule.overrides.iter().map(|(_, windows)| windows)) {
+        for windows in own.chain(rule.overriding()) {
             for (owing, word) in windows.owed().iter().zip(words_of(windows)) {
                 let known = alone && words.contains(&word);
                 let policy =

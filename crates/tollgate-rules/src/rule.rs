@@ -1,5 +1,7 @@
 //! A rule: which requests, whose counter, how much, and what then.
 
+use std::sync::Arc;
+
 use tollgate::{Check, Limit, Outage, Scope};
 
 use crate::costs::Costs;
@@ -36,13 +38,21 @@ pub struct Rule {
     /// What has become of it while callers used it.
     pub(crate) edits: Edits,
     /// Limits that single callers have instead: what is charged to them is settled by name.
-    pub(crate) limits_of_callers: Vec<Limit>,
+    pub(crate) limits_of_callers: Vec<Arc<Windows>>,
     /// What its limits are called towards callers.
     pub(crate) policies: PolicyNames,
     /// Whether callers are told how they stand with it.
     pub(crate) told: bool,
     /// What a refused caller is told, in the operator's own words.
     pub(crate) message: Option<Box<str>>,
+}
+
+impl Rule {
+    /// The limits of all overrides, for everybody and for single callers.
+    pub(crate) fn overriding(&self) -> impl Iterator<Item = &Windows> {
+        let of_all = self.overrides.iter().map(|(_, windows)| windows);
+        of_all.chain(self.limits_of_callers.iter().map(Arc::as_ref))
+    }
 }
 
 /// A cooldown, and what counts as a failure.

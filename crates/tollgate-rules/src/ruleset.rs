@@ -97,13 +97,11 @@ impl RuleSet {
     pub(crate) fn limit_and_rule(&self, name: &str) -> Option<(&Limit, &Rule)> {
         let rule = name.split(['~', ':', '@', '+']).next().and_then(|rule| self.rule(rule))?;
         let cooldown = rule.cooldown.iter().map(|cooldown| &cooldown.limit);
-        let windows =
-            rule.limits.each().iter().chain(rule.overrides.iter().map(|(_, windows)| windows));
+        let windows = rule.limits.each().iter().chain(rule.overriding());
         let owed = windows.flat_map(Windows::owed).flat_map(|owing| {
             std::iter::once(&owing.limit).chain(owing.beyond.iter().map(|beyond| &beyond.limit))
         });
-        let slots = rule.limits_of_callers.iter();
-        let limit = cooldown.chain(owed).chain(slots).find(|limit| limit.name() == name)?;
+        let limit = cooldown.chain(owed).find(|limit| limit.name() == name)?;
         Some((limit, rule))
     }
 

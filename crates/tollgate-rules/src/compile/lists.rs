@@ -218,9 +218,8 @@ impl Compiler<'_> {
         match callers {
             None => draft.rule.overrides.push((during, windows)),
             Some(callers) => {
-                let limits = windows.limits().map(|(limit, _)| limit);
-                draft.rule.limits_of_callers.extend(limits.cloned());
                 let windows = Arc::new(windows);
+                draft.rule.limits_of_callers.push(Arc::clone(&windows));
                 for (identity, subject) in callers {
                     let one = Override {
                         rule: draft.rule.name.clone(),
