@@ -54,6 +54,18 @@ impl Oracle {
         Oracle { limits, cells, receipts: BTreeMap::new(), rescaled, steps: 0 }
     }
 
+    /// Makes a limit known under a handle, unless it is.
+    pub fn define(&mut self, handle: &str, spec: &LimitSpec) {
+        if !self.limits.contains_key(handle) {
+            self.limits.insert(handle.to_owned(), limit(spec));
+        }
+    }
+
+    /// Makes the cells vacant whose limit and key are chosen, as a store that lost its data.
+    pub fn forget_cells(&mut self, chosen: impl Fn(&str, &str) -> bool) {
+        self.cells.retain(|(limit, key), _| !chosen(limit, key));
+    }
+
     /// Applies the next step and says what it must answer.
     ///
     /// # Panics

@@ -47,16 +47,15 @@ impl Connection {
         self.receive()
     }
 
+    /// Sends commands in one piece; their answers are left for [`receive`](Self::receive).
+    pub fn send_all(&mut self, commands: &[Vec<impl AsRef<[u8]>>]) -> io::Result<()> {
+        let request: Vec<u8> = commands.iter().flat_map(|words| encoded(words)).collect();
+        self.stream.write_all(&request)
+    }
+
     /// Sends a command; its answer is left for [`receive`](Self::receive).
     pub fn send(&mut self, words: &[impl AsRef<[u8]>]) -> io::Result<()> {
-        let mut request = format!("*{}\r\n", words.len()).into_bytes();
-        for word in words {
-            let word = word.as_ref();
-            request.extend(format!("${}\r\n", word.len()).bytes());
-            request.extend(word);
-            request.extend(b"\r\n");
-        }
-        self.stream.write_all(&request)
+        self.stream.write_all(&encoded(words))
     }
 
     /// Waits for the next answer. One that was given up on is not forgotten: it comes first.
@@ -83,4 +82,16 @@ impl Connection {
             }
         }
     }
+}
+
+/// A command as bytes.
+fn encoded(words: &[impl AsRef<[u8]>]) -> Vec<u8> {
+    let mut request = format!("*{}\r\n", words.len()).into_bytes();
+    for word in words {
+        let word = word.as_ref();
+        request.extend(format!("${}\r\n", word.len()).bytes());
+        request.extend(word);
+        request.extend(b"\r\n");
+    }
+    request
 }

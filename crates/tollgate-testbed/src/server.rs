@@ -204,6 +204,11 @@ impl Server {
         }
     }
 
+    /// Another connection of the testbed's own user, which may do all.
+    pub fn connection(&self) -> Connection {
+        self.connect().unwrap_or_else(|error| panic!("cannot connect to the server: {error}"))
+    }
+
     /// A connection of the testbed's own user.
     fn connect(&self) -> io::Result<Connection> {
         let mut connection = Connection::to(self.address())?;

@@ -1,0 +1,51 @@
+//! The program compared with the model: see `docs/testing.md`, "The harness".
+//!
+//! | variable | meaning |
+//! |---|---|
+//! | `TOLLGATE_HARNESS_SECONDS` | how long random cases run; 60 |
+//! | `TOLLGATE_HARNESS_SEED` | the first seed; 1 |
+//! | `TOLLGATE_HARNESS_CASE` | a file to replay instead of random cases |
+//! | `TOLLGATE_HARNESS_PROGRAM` | another build of the program |
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tollgate_harness::Harness;
+
+fn harness() -> Harness {
+    let program = env::var_os("TOLLGATE_HARNESS_PROGRAM")
+        .map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_tollgate")), PathBuf::from);
+    Harness::new(program, Path::new(env!("CARGO_TARGET_TMPDIR")).join("harness"))
+}
+
+fn number(name: &str, otherwise: u64) -> u64 {
+    env::var(name).map_or(otherwise, |text| text.parse().expect("a whole number"))
+}
+
+#[test]
+fn random_cases_are_answered_as_the_model_says() {
+    if env::var_os("TOLLGATE_HARNESS_CASE").is_some() {
+        return;
+    }
+    let seconds = Duration::from_secs(number("TOLLGATE_HARNESS_SECONDS", 60));
+    let summary = harness().explore(number("TOLLGATE_HARNESS_SEED", 1), seconds);
+    println!(
+        "{} cases, {} steps, {} answers compared, {} checks refused, {} by deny caches",
+        summary.cases, summary.steps, summary.answers, summary.refused, summary.by_memory
+    );
+    for finding in &summary.findings {
+        let file = finding.file.display();
+        println!("found: seed {} step {}", finding.seed, finding.step + 1);
+        println!("{}\n  replay it: ./scripts/harness {file}", finding.what);
+    }
+    assert!(summary.findings.is_empty(), "the program and the model differ");
+}
+
+#[test]
+fn a_case_is_replayed() {
+    let Some(file) = env::var_os("TOLLGATE_HARNESS_CASE") else { return };
+    if let Err(what) = harness().replay(Path::new(&file)) {
+        panic!("{what}");
+    }
+}

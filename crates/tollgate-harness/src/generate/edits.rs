@@ -1,0 +1,48 @@
+//! Random edits of a rule file: quotas, tiers, overrides and lists, in both directions.
+
+use super::USERS;
+use super::rules::{list_entry, overriding, requoted};
+use crate::rng::Rng;
+use crate::rule_file::{Limits, RuleFile};
+
+/// The file with one thing changed.
+pub(super) fn edited(rng: &mut Rng, file: &RuleFile) -> RuleFile {
+    let mut file = file.clone();
+    match rng.below(6) {
+        0 if file.tiers.is_some() => change_tier(rng, &mut file),
+        1 if file.overrides.is_empty() => {
+            let one = overriding(rng, &file);
+            file.overrides.extend(one);
+        }
+        1 => file.overrides.clear(),
+        2 if file.lists.is_empty() => file.lists.push(list_entry(rng)),
+        2 => file.lists.clear(),
+        _ => change_quota(rng, &mut file),
+    }
+    file
+}
+
+fn change_tier(rng: &mut Rng, file: &mut RuleFile) {
+    let Some(tiers) = &mut file.tiers else { return };
+    let user = (*rng.pick(&USERS)).to_owned();
+    if rng.one_in(3) {
+        tiers.table.remove(&user);
+    } else {
+        let tier = rng.pick(&tiers.names).clone();
+        tiers.table.insert(user, tier);
+    }
+}
+
+fn change_quota(rng: &mut Rng, file: &mut RuleFile) {
+    let place = rng.index(file.rules.len());
+    let Some(rule) = file.rules.get_mut(place) else { return };
+    let lists = match &mut rule.limits {
+        Limits::None => return,
+        Limits::Same(windows) => vec![windows],
+        Limits::ByTier(by_tier) => by_tier.values_mut().collect(),
+    };
+    for windows in lists {
+        let place = rng.index(windows.len());
+        windows[place] = requoted(rng, windows[place]);
+    }
+}

@@ -1,0 +1,298 @@
+//! Random rule files: three to eight limits, small enough that traffic reaches their edges.
+
+use std::collections::BTreeMap;
+
+use super::{METHODS, PATHS, USERS};
+use crate::clock::START;
+use crate::rng::Rng;
+use crate::rule_file::{
+    Algorithm, Cooldown, Cost, HeaderNames, Headers, IfMissing, Limits, ListEntry, OnStoreError,
+    Override, Quota, Rule, RuleFile, Soft, Tiers, Window,
+};
+
+const SECOND: u64 = 1_000_000;
+const PERIODS: [u64; 8] = [
+    SECOND,
+    2 * SECOND,
+    7 * SECOND,
+    10 * SECOND,
+    60 * SECOND,
+    900 * SECOND,
+    3_600 * SECOND,
+    86_400 * SECOND,
+];
+/// Periods that the calendar has, or that divide a day.
+const CALENDAR: [u64; 5] = [SECOND, 10 * SECOND, 60 * SECOND, 3_600 * SECOND, 86_400 * SECOND];
+const KEYS: [&[&str]; 9] = [
+    &["user"],
+    &["user"],
+    &["user"],
+    &["ip"],
+    &["user", "ip"],
+    &["tenant"],
+    &["device"],
+    &["room"],
+    &[],
+];
+const TIERS: [&str; 2] = ["free", "pro"];
+
+pub(super) fn file(rng: &mut Rng, nodes: usize) -> RuleFile {
+    let tiers = rng.one_in(3).then(|| tiers(rng));
+    let limits = rng.between(3, 8);
+    let mut rules: Vec<Rule> = Vec::new();
+    let mut count = 0;
+    while count < limits && rules.len() < 6 {
+        let rule = rule(rng, rules.len(), tiers.is_some(), nodes);
+        count += size(&rule);
+        rules.push(rule);
+    }
+    let mut file = RuleFile { tiers, rules, headers: headers(rng), ..RuleFile::default() };
+    if rng.one_in(4) {
+        let one = overriding(rng, &file);
+        file.overrides.extend(one);
+    }
+    if rng.one_in(6) {
+        file.lists.push(list_entry(rng));
+    }
+    file
+}
+
+fn size(rule: &Rule) -> u64 {
+    let windows = match &rule.limits {
+        Limits::None => 0,
+        Limits::Same(windows) => windows.len(),
+        Limits::ByTier(by_tier) => by_tier.values().map(Vec::len).max().unwrap_or(0),
+    };
+    windows as u64 + u64::from(rule.cooldown.is_some())
+}
+
+fn tiers(rng: &mut Rng) -> Tiers {
+    let mut table = BTreeMap::new();
+    for user in &USERS[..2] {
+        if !rng.one_in(3) {
+            table.insert((*user).to_owned(), (*rng.pick(&TIERS)).to_owned());
+        }
+    }
+    let names = TIERS.iter().map(|name| (*name).to_owned()).collect();
+    Tiers { table, default: (*rng.pick(&TIERS)).to_owned(), names }
+}
+
+fn rule(rng: &mut Rng, number: usize, tiered: bool, nodes: usize) -> Rule {
+    let name = format!("r{number}");
+    let descriptor = rng.one_in(12);
+    let key = if descriptor { &["user", "tenant"][..] } else { *rng.pick(&KEYS) };
+    let mut rule = Rule {
+        name,
+        method: (rng.one_in(6) && !descriptor).then(|| (*rng.pick(&METHODS)).to_owned()),
+        path: (rng.one_in(4) && !descriptor).then(|| (*rng.pick(&PATHS)).to_owned()),
+        descriptor,
+        key: key.iter().map(|one| (*one).to_owned()).collect(),
+        if_missing: None,
+        limits: Limits::None,
+        soft: None,
+        cooldown: None,
+        cost: cost(rng),
+        shadow: rng.one_in(6),
+        node_scope: nodes > 1 && rng.one_in(8),
+        on_store_error: *rng.pick(&[OnStoreError::Local, OnStoreError::Allow, OnStoreError::Deny]),
+        debt: rng.one_in(8),
+        hidden: rng.one_in(10),
+        message: rng.one_in(10).then(|| "Come back later.".to_owned()),
+        fresh_tiers: false,
+    };
+    if rng.one_in(3) && !rule.key.is_empty() {
+        let all = [IfMissing::Share, IfMissing::Skip, IfMissing::Refuse];
+        rule.if_missing = Some(*rng.pick(&all));
+    }
+    let cooldown_alone = rng.one_in(10);
+    if cooldown_alone || rng.one_in(8) {
+        rule.cooldown = Some(cooldown(rng));
+    }
+    if cooldown_alone {
+        rule.cost = Cost::Caller;
+        rule.debt = false;
+        return rule;
+    }
+    // Two quotas on one counter are cases of their own, so only users have tiers and overrides.
+    if tiered && by_user(&rule) && !rng.one_in(4) {
+        rule.limits = Limits::ByTier(by_tier(rng));
+        rule.fresh_tiers = rng.one_in(4);
+    } else {
+        rule.limits = Limits::Same(windows(rng));
+    }
+    let slots_only = all_windows(&rule).all(|window| matches!(window, Window::Slots { .. }));
+    let hard = |window: &Window| match window {
+        Window::Slots { .. } => true,
+        Window::Quota { algorithm, .. } => *algorithm == Algorithm::Queue,
+    };
+    if rng.one_in(5) && !all_windows(&rule).any(hard) {
+        rule.soft = Some(soft(rng));
+    }
+    if slots_only {
+        rule.debt = false;
+    }
+    rule
+}
+
+fn by_user(rule: &Rule) -> bool {
+    rule.key.iter().any(|one| one == "user")
+}
+
+/// Every window of a rule, for all tiers.
+pub(super) fn all_windows(rule: &Rule) -> impl Iterator<Item = &Window> {
+    let lists: Vec<&Vec<Window>> = match &rule.limits {
+        Limits::None => Vec::new(),
+        Limits::Same(windows) => vec![windows],
+        Limits::ByTier(by_tier) => by_tier.values().collect(),
+    };
+    lists.into_iter().flatten()
+}
+
+fn cost(rng: &mut Rng) -> Cost {
+    match rng.below(6) {
+        0 => Cost::Fixed(rng.between(1, 3)),
+        1 => Cost::CallerUpTo(rng.between(1, 4)),
+        _ => Cost::Caller,
+    }
+}
+
+/// The same windows for each tier with other quotas, so that a change of tier meets its counters.
+fn by_tier(rng: &mut Rng) -> BTreeMap<String, Vec<Window>> {
+    let first = windows(rng);
+    let mut out = BTreeMap::new();
+    for tier in TIERS {
+        if rng.one_in(6) && !out.is_empty() {
+            continue;
+        }
+        let windows = first.iter().map(|window| requoted(rng, *window)).collect();
+        out.insert(tier.to_owned(), windows);
+    }
+    out
+}
+
+/// A window of the same kind and period with another amount.
+pub(super) fn requoted(rng: &mut Rng, window: Window) -> Window {
+    match window {
+        Window::Quota { quota, algorithm } => {
+            let amount = rng.between(1, 8);
+            let burst = quota.burst.map(|_| rng.between(1, 10));
+            Window::Quota { quota: Quota { amount, burst, ..quota }, algorithm }
+        }
+        Window::Slots { lease_us, .. } => Window::Slots { slots: rng.between(1, 3), lease_us },
+    }
+}
+
+fn windows(rng: &mut Rng) -> Vec<Window> {
+    let algorithm = algorithm(rng);
+    let mut out: Vec<Window> = Vec::new();
+    let count = rng.between(1, 3);
+    for _ in 0..count {
+        if rng.one_in(8) && !out.iter().any(|one| matches!(one, Window::Slots { .. })) {
+            let lease_us = *rng.pick(&[5 * SECOND, 60 * SECOND, 600 * SECOND]);
+            out.push(Window::Slots { slots: rng.between(1, 3), lease_us });
+            continue;
+        }
+        let own = if rng.one_in(3) { self::algorithm(rng) } else { algorithm };
+        let window = quota_window(rng, own);
+        let Window::Quota { quota, .. } = &window else { continue };
+        let taken = |one: &Window| matches!(one, Window::Quota { quota: other, .. } if other.period_us == quota.period_us);
+        if !out.iter().any(taken) {
+            out.push(window);
+        }
+    }
+    if out.is_empty() {
+        out.push(quota_window(rng, algorithm));
+    }
+    out
+}
+
+fn quota_window(rng: &mut Rng, algorithm: Algorithm) -> Window {
+    let periods: &[u64] = match algorithm {
+        Algorithm::FixedWindow => &CALENDAR,
+        _ => &PERIODS,
+    };
+    let period_us = *rng.pick(periods);
+    let amount = rng.between(1, 8);
+    let burst = (algorithm.is_bucket() && rng.one_in(3)).then(|| rng.between(1, 10));
+    let algorithm = match algorithm {
+        Algorithm::SlidingWindow { strict, .. } => {
+            let slices = *rng.pick(&[1, 2, 4, 5, 10]);
+            Algorithm::SlidingWindow { slices, strict: strict && slices > 1 }
+        }
+        other => other,
+    };
+    Window::Quota { quota: Quota { amount, period_us, burst }, algorithm }
+}
+
+fn algorithm(rng: &mut Rng) -> Algorithm {
+    match rng.below(10) {
+        0..=3 => Algorithm::TokenBucket,
+        4 => Algorithm::LeakyBucket,
+        5 => Algorithm::Queue,
+        6 => Algorithm::FixedWindow,
+        7 => Algorithm::SlidingLog,
+        _ => Algorithm::SlidingWindow { slices: 1, strict: rng.one_in(2) },
+    }
+}
+
+fn soft(rng: &mut Rng) -> Soft {
+    let delay_us = *rng.pick(&[100_000, 250_000, 1_000_000]);
+    if rng.one_in(2) {
+        Soft { extra: Some(rng.between(1, 3)), grace: None, delay_us }
+    } else {
+        let quota = Quota {
+            amount: rng.between(1, 3),
+            period_us: *rng.pick(&[10 * SECOND, 60 * SECOND]),
+            burst: None,
+        };
+        Soft { extra: None, grace: Some(quota), delay_us }
+    }
+}
+
+fn cooldown(rng: &mut Rng) -> Cooldown {
+    let block_us = *rng.pick(&[5 * SECOND, 60 * SECOND]);
+    Cooldown {
+        after: rng.between(1, 4),
+        within_us: *rng.pick(&[10 * SECOND, 600 * SECOND]),
+        block_us,
+        escalation: rng.one_in(3).then(|| (rng.between(2, 3), 10 * block_us)),
+        pending_us: rng.one_in(2).then(|| *rng.pick(&[2 * SECOND, 10 * SECOND])),
+        reset_on_success: rng.one_in(3),
+    }
+}
+
+pub(super) fn overriding(rng: &mut Rng, file: &RuleFile) -> Option<Override> {
+    let limited = |rule: &&Rule| all_windows(rule).next().is_some() && !rule.descriptor;
+    let rules: Vec<&Rule> = file.rules.iter().filter(limited).collect();
+    let rule = *rules.get(rng.index(rules.len().max(1)))?;
+    let windows: Vec<Window> = all_windows(rule).copied().collect();
+    let place = rng.index(windows.len());
+    let window = requoted(rng, windows[place]);
+    let start = |rng: &mut Rng| START / SECOND * SECOND + rng.between(1, 40) * SECOND;
+    Some(Override {
+        user: (by_user(rule) && !rng.one_in(3)).then(|| (*rng.pick(&USERS)).to_owned()),
+        rule: rule.name.clone(),
+        limit: vec![window],
+        from_us: rng.one_in(3).then(|| start(rng)),
+        until_us: rng.one_in(2).then(|| start(rng) + 60 * SECOND),
+    })
+}
+
+pub(super) fn list_entry(rng: &mut Rng) -> ListEntry {
+    let until = START / SECOND * SECOND + rng.between(1, 90) * SECOND;
+    ListEntry {
+        block: rng.one_in(2),
+        user: (*rng.pick(&USERS)).to_owned(),
+        until_us: rng.one_in(2).then_some(until),
+    }
+}
+
+fn headers(rng: &mut Rng) -> Headers {
+    let names = match rng.below(8) {
+        0 => HeaderNames::XRateLimit,
+        1 => HeaderNames::Legacy,
+        2 => HeaderNames::Off,
+        _ => HeaderNames::XRatelimit,
+    };
+    Headers { names, epoch: rng.one_in(4), no_ietf: rng.one_in(6), upgrade: rng.one_in(5) }
+}

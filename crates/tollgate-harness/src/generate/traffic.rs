@@ -1,0 +1,274 @@
+//! Random traffic that aims at the edges the model names.
+
+use super::edits::edited;
+use super::{ADDRESSES, DEVICE, METHODS, PATHS, ROOMS, TENANTS, USERS};
+use crate::case::{Action, Ended, Fault, Purpose, Request, Step, StoreKind, Throttle, Via};
+use crate::clock::START;
+use crate::edges::Edges;
+use crate::model::Model;
+use crate::rng::Rng;
+use crate::rule_file::{Algorithm, Quota, RuleFile};
+
+pub(super) fn steps(rng: &mut Rng, store: StoreKind, nodes: usize, rules: &RuleFile) -> Vec<Step> {
+    let mut edges = Edges::default();
+    for one in &rules.overrides {
+        one.from_us.into_iter().chain(one.until_us).for_each(|moment| edges.add(moment));
+    }
+    rules.lists.iter().filter_map(|one| one.until_us).for_each(|moment| edges.add(moment));
+    let mut traffic = Traffic {
+        rng,
+        edges,
+        model: Model::new(rules.clone(), nodes, START),
+        store,
+        nodes,
+        held: Vec::new(),
+        reserved: Vec::new(),
+        faults: false,
+        edits: false,
+        backwards: false,
+    };
+    traffic.faults = matches!(store, StoreKind::Redis | StoreKind::Valkey) && traffic.rng.one_in(6);
+    traffic.edits = traffic.rng.one_in(3);
+    traffic.backwards = store == StoreKind::Memory && traffic.rng.one_in(3);
+    let count = traffic.rng.between(15, 40);
+    (1..=count).map(|number| traffic.step(u32::try_from(number).unwrap_or(u32::MAX))).collect()
+}
+
+struct Traffic<'r> {
+    rng: &'r mut Rng,
+    edges: Edges,
+    model: Model,
+    store: StoreKind,
+    nodes: usize,
+    /// Steps that were handed a slot or a reservation.
+    held: Vec<u32>,
+    reserved: Vec<u32>,
+    faults: bool,
+    edits: bool,
+    backwards: bool,
+}
+
+impl Traffic<'_> {
+    fn step(&mut self, id: u32) -> Step {
+        let wait_us = self.wait();
+        self.model.set_now(self.model.now().saturating_add_signed(wait_us));
+        let node = self.rng.index(self.nodes);
+        let action = self.action(id, node);
+        Step { id, wait_us, node, action }
+    }
+
+    fn wait(&mut self) -> i64 {
+        let random = |rng: &mut Rng, most: u64| i64::try_from(rng.below(most)).unwrap_or_default();
+        match self.rng.below(20) {
+            0..=8 => 0,
+            9..=15 => self
+                .edges
+                .wait(self.rng, self.model.now())
+                .unwrap_or_else(|| random(self.rng, 2_000_000)),
+            16 if self.backwards => -random(self.rng, 5_000_000),
+            16 | 17 => random(self.rng, 3_000_000),
+            18 => random(self.rng, 100_000_000),
+            _ => 1,
+        }
+    }
+
+    fn action(&mut self, id: u32, node: usize) -> Action {
+        match self.rng.below(40) {
+            0..=3 => self.batch(node),
+            4..=8 => self.group(node),
+            9..=11 => self.throttle(node),
+            12..=14 if !self.held.is_empty() => self.bring_back(node),
+            15..=17 if !self.reserved.is_empty() => self.settle(node),
+            18..=20 => self.report(node),
+            21 if self.edits => self.edit(),
+            22 if self.faults => self.fault(),
+            23 => Action::Look,
+            _ => self.check(id, node),
+        }
+    }
+
+    fn check(&mut self, id: u32, node: usize) -> Action {
+        let via = *self.rng.pick(&[Via::Http, Via::Http, Via::Resp, Via::Authorize]);
+        let mut request = self.request();
+        if via == Via::Authorize {
+            (request.cost, request.ip) = (None, Some((*self.rng.pick(&ADDRESSES)).to_owned()));
+            let file = self.model.file();
+            if file.tiers.is_none() && !file.lists.is_empty() && self.rng.one_in(3) {
+                let second = (*self.rng.pick(&USERS)).to_owned();
+                request.second_user =
+                    Some(second).filter(|it| request.user.as_ref().is_some_and(|user| user != it));
+            }
+            if self.rng.one_in(12) {
+                return Action::Check { via: Via::Tricked, request };
+            }
+        }
+        request.reserve = via == Via::Http && self.rng.one_in(4);
+        let evaluation = self.model.check(id, node, via, &request);
+        self.edges.learn(&evaluation);
+        if self.model.has_slot(id) {
+            self.held.push(id);
+        }
+        if self.model.has_reservation(id) {
+            self.reserved.push(id);
+        }
+        Action::Check { via, request }
+    }
+
+    fn request(&mut self) -> Request {
+        let rng = &mut *self.rng;
+        let user = match rng.below(10) {
+            0..=5 => Some(USERS[0]),
+            6..=7 => Some(USERS[1]),
+            8 => Some(USERS[2]),
+            _ => None,
+        };
+        let path = if rng.one_in(3) { *rng.pick(&ROOMS) } else { *rng.pick(&PATHS) };
+        let tenant = match rng.below(6) {
+            0..=3 => Some(TENANTS[0]),
+            4 => Some(TENANTS[1]),
+            _ => None,
+        };
+        Request {
+            user: user.map(str::to_owned),
+            tenant: tenant.map(str::to_owned),
+            device: (!rng.one_in(4)).then(|| DEVICE.to_owned()),
+            ip: (!rng.one_in(6)).then(|| ADDRESSES[usize::from(rng.one_in(4))].to_owned()),
+            method: (*rng.pick(&METHODS)).to_owned(),
+            path: path.to_owned(),
+            cost: rng.one_in(3).then(|| rng.below(5)),
+            ..Request::default()
+        }
+    }
+
+    fn batch(&mut self, node: usize) -> Action {
+        let via = *self.rng.pick(&[Via::Http, Via::Resp]);
+        let requests: Vec<Request> = (0..self.rng.between(2, 8)).map(|_| self.request()).collect();
+        for request in &requests {
+            let evaluation = self.model.check(0, node, via, request);
+            self.edges.learn(&evaluation);
+        }
+        Action::Batch { via, requests }
+    }
+
+    fn group(&mut self, node: usize) -> Action {
+        // In parts of a set that are asked apart, takes come before charges and refunds.
+        let apart = self.store == StoreKind::Cluster
+            || self.model.file().rules.iter().any(|rule| rule.node_scope);
+        let mut purpose = self.purpose();
+        let items: Vec<(Request, Purpose)> = (0..self.rng.between(1, 3))
+            .map(|_| {
+                if !apart {
+                    purpose = self.purpose();
+                }
+                let mut request = self.request();
+                if self.rng.one_in(4) {
+                    let Request { user, tenant, .. } = request;
+                    request = Request { user, tenant, ..Request::default() };
+                }
+                if purpose != Purpose::Take && request.cost == Some(0) {
+                    request.cost = None;
+                }
+                (request, purpose)
+            })
+            .filter(|(request, _)| !request.attributes().is_empty())
+            .collect();
+        if items.is_empty() {
+            return Action::Look;
+        }
+        let (_, parts) = self.model.group(node, &items);
+        parts.iter().for_each(|part| self.edges.learn(part));
+        Action::Group { items }
+    }
+
+    fn purpose(&mut self) -> Purpose {
+        match self.rng.below(8) {
+            0 => Purpose::Charge,
+            1 => Purpose::Refund,
+            _ => Purpose::Take,
+        }
+    }
+
+    fn throttle(&mut self, node: usize) -> Action {
+        let via = *self.rng.pick(&[Via::Http, Via::Resp]);
+        let count = if self.rng.one_in(2) { 1 } else { self.rng.between(2, 6) };
+        let throttles: Vec<Throttle> = (0..count).map(|_| self.one_throttle(via)).collect();
+        for throttle in &throttles {
+            let evaluation = self.model.throttle(node, throttle, via == Via::Resp);
+            self.edges.learn(&evaluation);
+        }
+        Action::Throttle { via, throttles }
+    }
+
+    /// A key has one quota for each algorithm: two quotas on one counter are cases of their own.
+    fn one_throttle(&mut self, via: Via) -> Throttle {
+        let key = self.rng.below(3);
+        let algorithm = match self.rng.below(6) {
+            _ if via == Via::Resp => Algorithm::TokenBucket,
+            0 => Algorithm::LeakyBucket,
+            1 => Algorithm::Queue,
+            2 => Algorithm::FixedWindow,
+            3 => Algorithm::SlidingWindow { slices: 2, strict: key == 1 },
+            4 => Algorithm::SlidingLog,
+            _ => Algorithm::TokenBucket,
+        };
+        let burst = (algorithm.is_bucket() && key > 0).then_some(key + 4);
+        let quota = Quota {
+            amount: key + 2,
+            period_us: [1, 10, 60][usize::try_from(key).unwrap_or(0)] * 1_000_000,
+            burst,
+        };
+        let cost = match self.rng.below(8) {
+            0 => 0,
+            1 => 2,
+            2 if via == Via::Resp => -1,
+            3 => 9,
+            _ => 1,
+        };
+        Throttle { key: format!("k{key}"), quota, algorithm, cost }
+    }
+
+    fn bring_back(&mut self, node: usize) -> Action {
+        let of = *self.rng.pick(&self.held);
+        if self.rng.one_in(3) {
+            self.model.renew(node, of);
+            Action::Renew { of }
+        } else {
+            self.model.release(node, of);
+            Action::Release { of }
+        }
+    }
+
+    fn settle(&mut self, node: usize) -> Action {
+        let of = *self.rng.pick(&self.reserved);
+        let cost = self.rng.below(6);
+        self.model.settle(node, of, cost);
+        Action::Settle { of, cost }
+    }
+
+    fn report(&mut self, node: usize) -> Action {
+        let mut request = self.request();
+        request.cost = None;
+        let ended = match self.rng.below(6) {
+            0 => Ended::Succeeded,
+            1 => Ended::Status(200),
+            2 => Ended::Status(404),
+            3 => Ended::Failed { failures: self.rng.between(1, 3) },
+            _ => Ended::Status(401),
+        };
+        let evaluation = self.model.report(node, &request, ended);
+        self.edges.learn(&evaluation);
+        Action::Report { request, ended }
+    }
+
+    fn edit(&mut self) -> Action {
+        let rules = edited(self.rng, self.model.file());
+        self.model.edit(rules.clone());
+        Action::Edit { rules }
+    }
+
+    fn fault(&mut self) -> Action {
+        let fault = *self.rng.pick(&[Fault::Pause, Fault::Kill, Fault::Flush]);
+        self.model.forget_shared();
+        Action::Fault { fault, request: self.request() }
+    }
+}

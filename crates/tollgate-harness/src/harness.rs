@@ -1,0 +1,158 @@
+//! Runs cases for a time, on several workers, and writes down the ones that differ.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::case::{Case, Promise};
+use crate::generate;
+use crate::run::{Difference, Outcome, Seen, run};
+use crate::shrink::shrink;
+use crate::store::Stores;
+
+/// Runs cases on one program.
+#[derive(Debug, Clone)]
+pub struct Harness {
+    program: PathBuf,
+    /// Where files of cases that differ are written.
+    folder: PathBuf,
+    workers: usize,
+}
+
+/// A case that differs.
+#[derive(Debug, Clone)]
+pub struct Finding {
+    /// The seed of the case before it was shrunk.
+    pub seed: u64,
+    /// The place of the first step that differed, before the case was shrunk.
+    pub step: usize,
+    /// The file that replays it.
+    pub file: PathBuf,
+    /// What differed, in lines.
+    pub what: String,
+}
+
+/// The sum of a run.
+#[derive(Debug, Clone, Default)]
+pub struct Summary {
+    /// Cases that were run.
+    pub cases: u64,
+    /// Their steps.
+    pub steps: u64,
+    /// Answers that were compared.
+    pub answers: u64,
+    /// Refusals among them.
+    pub refused: u64,
+    /// Refusals from deny caches.
+    pub by_memory: u64,
+    /// Cases that differ.
+    pub findings: Vec<Finding>,
+}
+
+impl Summary {
+    fn add(&mut self, seen: Seen) {
+        self.cases += 1;
+        self.steps += seen.steps;
+        self.answers += seen.answers;
+        self.refused += seen.refused;
+        self.by_memory += seen.by_memory;
+    }
+}
+
+impl Harness {
+    /// A harness for a program that was built with the feature `test-clock`.
+    pub fn new(program: impl Into<PathBuf>, folder: impl Into<PathBuf>) -> Self {
+        Self { program: program.into(), folder: folder.into(), workers: 3 }
+    }
+
+    /// Runs the cases of seeds from `first` on until the time is over or one differs.
+    #[allow(clippy::disallowed_methods, reason = "the time that the run may take is real")]
+    pub fn explore(&self, first: u64, time: Duration) -> Summary {
+        let end = Instant::now() + time;
+        let (next, stop) = (AtomicU64::new(first), AtomicBool::new(false));
+        let summary = Mutex::new(Summary::default());
+        std::thread::scope(|scope| {
+            for _ in 0..self.workers {
+                scope.spawn(|| {
+                    let mut stores = Stores::default();
+                    while Instant::now() < end && !stop.load(Ordering::Relaxed) {
+                        let seed = next.fetch_add(1, Ordering::Relaxed);
+                        let case = generate::case(seed);
+                        let Outcome { difference, seen, .. } =
+                            run(&self.program, &mut stores, &case);
+                        summary.lock().unwrap().add(seen);
+                        if let Some(difference) = difference {
+                            stop.store(true, Ordering::Relaxed);
+                            let finding = self.found(&mut stores, case, &difference);
+                            summary.lock().unwrap().findings.push(finding);
+                        }
+                    }
+                });
+            }
+        });
+        summary.into_inner().unwrap()
+    }
+
+    /// Shrinks a case that differs and writes it down.
+    fn found(&self, stores: &mut Stores, case: Case, first: &Difference) -> Finding {
+        let (seed, step) = (case.seed, first.step);
+        let mut last = first.clone();
+        let small = shrink(case, |candidate| {
+            let outcome = run(&self.program, stores, candidate);
+            match outcome.difference {
+                Some(difference) if difference.kind() == first.kind() => {
+                    last = difference;
+                    true
+                }
+                _ => false,
+            }
+        });
+        fs::create_dir_all(&self.folder).expect("the folder for findings can be made");
+        let file = self.folder.join(format!("seed-{seed}.json"));
+        let text = serde_json::to_string_pretty(&small).expect("a case can be written");
+        fs::write(&file, text).expect("the folder for findings can be written to");
+        Finding { seed, step, file, what: described(&small, &last) }
+    }
+
+    /// Runs the case of a file; says what differs, or which promise it breaks.
+    pub fn replay(&self, file: &Path) -> Result<(), String> {
+        let text =
+            fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
+        let case: Case =
+            serde_json::from_str(&text).map_err(|error| format!("{}: {error}", file.display()))?;
+        let outcome = run(&self.program, &mut Stores::default(), &case);
+        match (outcome.difference, case.breaks) {
+            (Some(difference), _) => Err(described(&case, &difference)),
+            (None, None) => Ok(()),
+            (None, Some(Promise::Envelope)) => match outcome.broken_envelope {
+                Some(_) => Ok(()),
+                None => Err(format!(
+                    "{}: the case no longer breaks the promise that it was kept for ({}); \
+                     remove `breaks` from the file",
+                    file.display(),
+                    case.about
+                )),
+            },
+        }
+    }
+}
+
+/// The difference and the step that it was found at.
+fn described(case: &Case, difference: &Difference) -> String {
+    let step = match case.steps.get(difference.step) {
+        Some(step) => serde_json::to_string(step).unwrap_or_default(),
+        None => "the state at the end".to_owned(),
+    };
+    let store = serde_json::to_string(&case.store).unwrap_or_default();
+    format!(
+        "seed {}, {store}, {} node(s), {} rule(s), step {} of {}: {step}\n  {}",
+        case.seed,
+        case.nodes,
+        case.rules.rules.len(),
+        difference.step + 1,
+        case.steps.len(),
+        difference.what.join("\n  ")
+    )
+}
