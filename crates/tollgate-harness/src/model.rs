@@ -14,7 +14,7 @@ mod plan;
 use std::collections::{BTreeMap, HashMap};
 
 use tollgate_oracle::Oracle;
-use tollgate_oracle::trace::{AskSpec, CheckSpec, ExpectedDecision, Gate, Step};
+use tollgate_oracle::trace::{AskSpec, CheckSpec, ExpectedDecision, Gate, Reason, Step};
 
 use self::changes::Changes;
 pub(crate) use self::counts::Counts;
@@ -114,6 +114,24 @@ impl Model {
         evaluation
     }
 
+    /// Decides a request while the shared store is down.
+    pub(crate) fn check_without_store(&mut self, node: usize, request: &Request) -> Evaluation {
+        let plan = plan::plan(self.about(node, Via::Http), request, Aim::Take);
+        let plan = plan.without_store(&self.file);
+        let Plan { outcome, checks, cost, tier, unlimited } = plan;
+        let asked = outcome == Outcome::Asked && !checks.is_empty();
+        let verdict = asked.then(|| {
+            let denies = |check: &Planned| check.unasked == Some(false) && !check.shadow;
+            let allowed = !checks.iter().any(denies);
+            let decisions = checks.iter().map(|check| Some(policy_decision(check, allowed)));
+            Verdict::new(&checks, decisions.collect(), allowed)
+        });
+        let evaluation =
+            Evaluation { outcome, checks, verdict, cost, tier, unlimited, now: self.now };
+        self.counts[node].add(&evaluation, &self.file);
+        evaluation
+    }
+
     /// Decides descriptors in one step: the whole, and each by itself.
     pub(crate) fn group(
         &mut self,
@@ -183,6 +201,7 @@ impl Model {
             delay_us: 0,
             priced: true,
             node: None,
+            unasked: None,
         };
         let plan = Plan {
             outcome: Outcome::Asked,
@@ -360,6 +379,26 @@ impl Model {
         if request.reserve && !charged.is_empty() {
             self.reservations.insert(step, charged);
         }
+    }
+}
+
+/// The decision of a policy: the counter is not known, and told as untouched.
+fn policy_decision(check: &Planned, admitted: bool) -> ExpectedDecision {
+    let allowed = check.unasked == Some(true);
+    let granted = match check.ask {
+        AskSpec::Take { most, .. } if allowed && admitted => most,
+        _ => 0,
+    };
+    ExpectedDecision {
+        allowed,
+        reason: (!allowed).then_some(Reason::Busy),
+        granted,
+        limit: check.limit.capacity,
+        remaining: check.limit.capacity,
+        retry_after_us: None,
+        reset_after_us: 0,
+        delay_us: 0,
+        receipt: false,
     }
 }
 

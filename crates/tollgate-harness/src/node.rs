@@ -16,6 +16,8 @@ use crate::client::{GrpcClient, HttpClient};
 pub(crate) struct Node {
     child: Child,
     pub(crate) http: HttpClient,
+    /// For questions beside a request that is under way.
+    probe: HttpClient,
     pub(crate) resp: Connection,
     pub(crate) grpc: GrpcClient,
     log: std::path::PathBuf,
@@ -90,6 +92,7 @@ impl Starting {
         Ok(Node {
             child: self.child,
             http: HttpClient::new(http),
+            probe: HttpClient::new(http),
             resp,
             grpc: GrpcClient::new(grpc),
             log: self.log,
@@ -116,7 +119,7 @@ impl Node {
 
     /// All series of `/metrics` with their values.
     pub(crate) fn metrics(&mut self) -> Vec<(String, u64)> {
-        let Ok(response) = self.http.get("/metrics") else { return Vec::new() };
+        let Ok(response) = self.probe.get("/metrics") else { return Vec::new() };
         let text = response.text();
         let series = text.lines().filter(|line| !line.starts_with('#')).filter_map(|line| {
             let (name, value) = line.rsplit_once(' ')?;
@@ -136,7 +139,7 @@ impl Node {
 
     /// The store as `/readyz` describes it.
     pub(crate) fn readiness(&mut self) -> Value {
-        let response = self.http.get("/readyz").ok();
+        let response = self.probe.get("/readyz").ok();
         response.and_then(|it| serde_json::from_slice(&it.body).ok()).unwrap_or_default()
     }
 }

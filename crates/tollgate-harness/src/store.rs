@@ -1,7 +1,6 @@
 //! The shared stores, their keys' lifetimes on the driven clock, and fences for invalidations.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use tollgate_testbed::{Cluster, Connection, Kind, Server, Value};
 
@@ -11,8 +10,6 @@ use crate::case::StoreKind;
 const CHANNEL: &str = "tollgate:freed";
 /// Added to every lifetime by scripts that are told the time, in milliseconds.
 const EXTRA: i64 = 3_600_000;
-/// The time that may pass between a write and the look at it, in milliseconds.
-const SLACK: i64 = 10_000;
 
 /// Servers that are started once and used by one case after the other.
 #[derive(Default)]
@@ -57,8 +54,8 @@ pub(crate) struct Shared<'s> {
     pub(crate) url: String,
     subscriptions: Vec<Subscription>,
     fences: u64,
-    /// For each key the moment of its expiry on the server, and on the driven clock in milliseconds.
-    lifetimes: HashMap<Vec<u8>, (i64, i64)>,
+    /// For each key the moment of its expiry on the driven clock, in milliseconds.
+    lifetimes: HashMap<Vec<u8>, i64>,
     /// The earliest server's time of the last look, in milliseconds: later writes came after it.
     looked: i64,
 }
@@ -86,7 +83,7 @@ impl Subscription {
             let fence = fences.iter().position(|fence| fence.as_bytes() == text);
             match fence {
                 Some(place) => _ = fences.swap_remove(place),
-                None if text.starts_with(b"-") || text.starts_with(b"fence ") => {}
+                None if text.starts_with(b"-") || text.starts_with(b"!") => {}
                 None => self.invalidations += 1,
             }
         }
@@ -105,7 +102,7 @@ impl Shared<'_> {
     pub(crate) fn invalidations(&mut self) -> u64 {
         self.fences += 1;
         let fences: Vec<String> =
-            (0..self.servers.len()).map(|place| format!("fence {place} {}", self.fences)).collect();
+            (0..self.servers.len()).map(|place| format!("!fence {place} {}", self.fences)).collect();
         for (server, fence) in self.servers.iter().zip(&fences) {
             server.command(&["PUBLISH", CHANNEL, fence]);
         }
@@ -138,9 +135,11 @@ impl Shared<'_> {
                 if *expires < 0 {
                     return Some(String::from_utf8_lossy(key).into_owned());
                 }
-                let known = self.lifetimes.get(key).filter(|(moment, _)| moment == expires);
-                let until = now + expires - self.looked - EXTRA;
-                seen.insert(key.clone(), known.copied().unwrap_or((*expires, until)));
+                let until = match self.lifetimes.get(key) {
+                    Some(known) if *expires == 0 => *known,
+                    _ => now + expires - self.looked - EXTRA,
+                };
+                seen.insert(key.clone(), until);
             }
         }
         (self.lifetimes, self.looked) = (seen, looked);
@@ -153,7 +152,7 @@ impl Shared<'_> {
         let gone: Vec<Vec<u8>> = self
             .lifetimes
             .iter()
-            .filter(|(_, (_, until))| *until < now)
+            .filter(|(_, until)| **until < now)
             .map(|(key, _)| key.clone())
             .collect();
         for key in gone {
@@ -164,22 +163,18 @@ impl Shared<'_> {
             }
         }
     }
-
-    /// The longest lifetime of any key beyond the driven time.
-    pub(crate) fn longest(&self, now: u64) -> Duration {
-        let now = i64::try_from(now / 1_000).expect("the driven clock is in this age");
-        let longest = self.lifetimes.values().map(|(_, until)| until - now).max().unwrap_or(0);
-        Duration::from_millis(u64::try_from(longest - SLACK).unwrap_or(0))
-    }
 }
 
-/// The server's time, and every key but the nodes' list with the moment of its expiry.
+/// The server's time, and every key but the nodes' list with the moment of its expiry: 0 for a key that was
+/// written with no other lifetime since the last look. A look marks what it has seen by a far moment.
 const EXPIRIES: &str = "#!lua flags=allow-cross-slot-keys
     local time = redis.call('TIME') \
     local out = { time[1] * 1000 + math.floor(time[2] / 1000) } \
     for _, key in ipairs(redis.call('KEYS', 'tollgate:*')) do \
       if not string.find(key, 'nodes', 1, true) then \
+        local expires = redis.call('PEXPIRETIME', key) \
         out[#out + 1] = key \
-        out[#out + 1] = redis.call('PEXPIRETIME', key) \
+        out[#out + 1] = expires == 4102444800000 and 0 or expires \
+        if expires > 0 then redis.call('PEXPIREAT', key, 4102444800000) end \
       end \
     end return out";

@@ -119,7 +119,8 @@ impl Comparison<'_> {
         let earlier = &self.old.edits;
         self.edits.settled_at =
             self.edits.settled_at.max(earlier.settled_at.filter(|settled| self.now < *settled));
-        let restless = self.edits.settled_at.is_some();
+        // Of an earlier edit: other tiers that this one changes say nothing about the callers of this tier.
+        let restless = earlier.settled_at.is_some_and(|settled| self.now < settled);
         let known = |one: &&Entered| one.place == old_place && self.now < one.forgotten_at;
         let known = earlier.entered.iter().filter(known);
         self.edits.entered.extend(known.map(|one| Entered { place, ..one.clone() }));

@@ -68,6 +68,14 @@ impl HttpClient {
         stream.get_mut().write_all(text.as_bytes())
     }
 
+    /// Whether a response has begun to arrive.
+    pub(crate) fn has_response(&self) -> bool {
+        let Some(stream) = self.stream.as_ref().map(BufReader::get_ref) else { return false };
+        let looked = stream.set_nonblocking(true).and_then(|()| stream.peek(&mut [0]));
+        let _ = stream.set_nonblocking(false);
+        looked.is_ok()
+    }
+
     pub(crate) fn read(&mut self) -> io::Result<HttpResponse> {
         let stream = self.stream.as_mut().ok_or(io::ErrorKind::NotConnected)?;
         let response = read(stream);

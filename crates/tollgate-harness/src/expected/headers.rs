@@ -79,6 +79,7 @@ fn met<'a>(evaluation: &'a Evaluation, file: &RuleFile) -> Vec<Met<'a>> {
         !check.shadow
             && !check.is_rescale()
             && !hidden
+            && !check.is_unasked()
             && !(made.allowed && check.limit.is_cooldown())
     };
     let mut met: Vec<Met<'_>> = Vec::new();

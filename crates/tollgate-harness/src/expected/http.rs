@@ -6,7 +6,7 @@ use tollgate_oracle::trace::{AskSpec, ExpectedDecision};
 use super::headers::headers;
 use super::problem::{kind, problem};
 use super::{TOKEN, millis};
-use crate::model::{Evaluation, Outcome, Planned, reason_word};
+use crate::model::{Evaluation, Outcome, Planned};
 use crate::rule_file::RuleFile;
 
 /// The answer to `/v1/check`.
@@ -130,6 +130,9 @@ fn verdict(
     out.insert("retry_after_ms".into(), json!(summary.retry_after_ms));
     out.insert("reset_after_ms".into(), json!(summary.reset_after_ms));
     out.insert("delay_ms".into(), json!(summary.delay_ms));
+    if evaluation.by_policy() && evaluation.verdict.is_some() {
+        out.insert("by".into(), json!("policy"));
+    }
     if evaluation.has_slot() {
         out.insert("slot".into(), json!(TOKEN));
     }
@@ -160,15 +163,16 @@ impl Summary {
         let strictest = evaluation.strictest();
         let verdict = evaluation.verdict.as_ref();
         let name = |check: &Planned| Some(file.rules.get(check.rule?)?.name.clone());
+        let known = strictest.filter(|(_, check, _)| !check.is_unasked());
         let refused = strictest.filter(|_| verdict.is_some_and(|verdict| !verdict.allowed));
         let summary = Self {
             rule: strictest.and_then(|(_, check, _)| name(check)),
-            reason: refused.and_then(|(_, _, made)| made.reason).map(reason_word),
+            reason: refused.and_then(|(_, check, made)| Evaluation::reason(check, made)),
             identity: None,
-            limit: strictest.map(|(_, _, made)| made.limit),
-            remaining: strictest.map(|(_, _, made)| made.remaining),
+            limit: known.map(|(_, _, made)| made.limit),
+            remaining: known.map(|(_, _, made)| made.remaining),
             retry_after_ms: verdict.and_then(|verdict| verdict.retry_after_us).map(millis),
-            reset_after_ms: strictest.map(|(_, _, made)| millis(made.reset_after_us)),
+            reset_after_ms: known.map(|(_, _, made)| millis(made.reset_after_us)),
             delay_ms: verdict.map_or(0, |verdict| millis(verdict.delay_us)),
         };
         match &evaluation.outcome {
@@ -223,12 +227,13 @@ fn decision(
     if soft {
         out.insert("soft".into(), json!(true));
     }
-    out.insert("reason".into(), json!(made.reason.map(reason_word)));
+    let known = !check.is_unasked();
+    out.insert("reason".into(), json!(Evaluation::reason(check, made)));
     out.insert("limit".into(), json!(made.limit));
-    out.insert("remaining".into(), json!(made.remaining));
+    out.insert("remaining".into(), json!(known.then_some(made.remaining)));
     out.insert("granted".into(), json!(made.granted));
     out.insert("retry_after_ms".into(), json!(made.retry_after_us.map(millis)));
-    out.insert("reset_after_ms".into(), json!(millis(made.reset_after_us)));
+    out.insert("reset_after_ms".into(), json!(known.then(|| millis(made.reset_after_us))));
     out.insert("delay_ms".into(), json!(millis(delay)));
     Value::Object(out)
 }

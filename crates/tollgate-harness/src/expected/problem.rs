@@ -12,6 +12,8 @@ use crate::rule_file::{RuleFile, UPGRADE};
 pub(super) enum Kind {
     Quota,
     Abuse,
+    /// The shared store is down.
+    Capacity,
     Listed,
     Unidentified,
 }
@@ -20,6 +22,7 @@ impl Kind {
     pub(super) fn status(self) -> u16 {
         match self {
             Self::Quota | Self::Abuse => 429,
+            Self::Capacity => 503,
             Self::Listed => 403,
             Self::Unidentified => 401,
         }
@@ -34,10 +37,9 @@ pub(super) fn kind(evaluation: &Evaluation) -> Option<Kind> {
         Outcome::Blocked => Kind::Listed,
         Outcome::Unidentified { .. } => Kind::Unidentified,
         Outcome::Asked | Outcome::Free => {
-            let verdict = evaluation.verdict.as_ref();
-            let made = verdict.and_then(|it| it.decisions[it.strictest?]);
-            match made.and_then(|made| made.reason) {
-                Some(Reason::Blocked) => Kind::Abuse,
+            match evaluation.strictest().map(|(_, check, made)| (check.is_unasked(), made.reason)) {
+                Some((true, _)) => Kind::Capacity,
+                Some((false, Some(Reason::Blocked))) => Kind::Abuse,
                 _ => Kind::Quota,
             }
         }
@@ -56,6 +58,9 @@ pub(super) fn problem(
     let (name, title) = match kind {
         Kind::Quota => (registered("quota-exceeded"), "Quota exceeded"),
         Kind::Abuse => (registered("abnormal-usage-detected"), "Abnormal usage detected"),
+        Kind::Capacity => {
+            (registered("temporary-reduced-capacity"), "Temporary reduced capacity")
+        }
         Kind::Listed => ("about:blank".to_owned(), "Forbidden"),
         Kind::Unidentified => ("about:blank".to_owned(), "Unauthorized"),
     };
@@ -89,6 +94,11 @@ fn detail(evaluation: &Evaluation, file: &RuleFile) -> String {
     let Some((_, check, made)) = evaluation.strictest() else {
         return "the request is refused".to_owned();
     };
+    if check.is_unasked() {
+        return "the store that counts for all nodes cannot be asked, and the rule refuses then; \
+                try again later"
+            .to_owned();
+    }
     let rule = check.rule.and_then(|rule| file.rules.get(rule));
     if let Some(message) = rule.and_then(|rule| rule.message.clone()) {
         return message;

@@ -1,30 +1,39 @@
 //! Random edits of a rule file: quotas, tiers, overrides and lists, in both directions.
 
 use super::USERS;
+use std::collections::HashSet;
+
 use super::rules::{list_entry, overriding, requoted};
 use crate::rng::Rng;
 use crate::rule_file::{Limits, RuleFile};
 
+/// Rules and users that were changed before: a second change before the first has recovered keeps shares
+/// instead of units, and is left to tests of its own.
+pub(super) type Changed = HashSet<String>;
+
 /// The file with one thing changed.
-pub(super) fn edited(rng: &mut Rng, file: &RuleFile) -> RuleFile {
+pub(super) fn edited(rng: &mut Rng, file: &RuleFile, changed: &mut Changed) -> RuleFile {
     let mut file = file.clone();
-    match rng.below(6) {
-        0 if file.tiers.is_some() => change_tier(rng, &mut file),
-        1 if file.overrides.is_empty() => {
+    match rng.below(8) {
+        0 | 1 if file.tiers.is_some() => change_tier(rng, &mut file, changed),
+        2 if file.overrides.is_empty() => {
             let one = overriding(rng, &file);
             file.overrides.extend(one);
         }
-        1 => file.overrides.clear(),
-        2 if file.lists.is_empty() => file.lists.push(list_entry(rng)),
-        2 => file.lists.clear(),
-        _ => change_quota(rng, &mut file),
+        2 => file.overrides.clear(),
+        3 if file.lists.is_empty() => file.lists.push(list_entry(rng)),
+        3 => file.lists.clear(),
+        _ => change_quota(rng, &mut file, changed),
     }
     file
 }
 
-fn change_tier(rng: &mut Rng, file: &mut RuleFile) {
+fn change_tier(rng: &mut Rng, file: &mut RuleFile, changed: &mut Changed) {
     let Some(tiers) = &mut file.tiers else { return };
     let user = (*rng.pick(&USERS)).to_owned();
+    if !changed.insert(user.clone()) {
+        return;
+    }
     if rng.one_in(3) {
         tiers.table.remove(&user);
     } else {
@@ -33,9 +42,12 @@ fn change_tier(rng: &mut Rng, file: &mut RuleFile) {
     }
 }
 
-fn change_quota(rng: &mut Rng, file: &mut RuleFile) {
+fn change_quota(rng: &mut Rng, file: &mut RuleFile, changed: &mut Changed) {
     let place = rng.index(file.rules.len());
     let Some(rule) = file.rules.get_mut(place) else { return };
+    if !changed.insert(rule.name.clone()) {
+        return;
+    }
     let lists = match &mut rule.limits {
         Limits::None => return,
         Limits::Same(windows) => vec![windows],

@@ -37,6 +37,7 @@ const KEYS: [&[&str]; 9] = [
 const TIERS: [&str; 2] = ["free", "pro"];
 
 pub(super) fn file(rng: &mut Rng, nodes: usize) -> RuleFile {
+    let without_shares = rng.one_in(3);
     let tiers = rng.one_in(3).then(|| tiers(rng));
     let limits = rng.between(3, 8);
     let mut rules: Vec<Rule> = Vec::new();
@@ -45,6 +46,14 @@ pub(super) fn file(rng: &mut Rng, nodes: usize) -> RuleFile {
         let rule = rule(rng, rules.len(), tiers.is_some(), nodes);
         count += size(&rule);
         rules.push(rule);
+    }
+    if without_shares {
+        for rule in &mut rules {
+            rule.node_scope = false;
+            if rule.on_store_error == OnStoreError::Local {
+                rule.on_store_error = OnStoreError::Allow;
+            }
+        }
     }
     let mut file = RuleFile { tiers, rules, headers: headers(rng), ..RuleFile::default() };
     if rng.one_in(4) {

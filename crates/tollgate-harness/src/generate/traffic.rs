@@ -1,13 +1,13 @@
 //! Random traffic that aims at the edges the model names.
 
-use super::edits::edited;
+use super::edits::{Changed, edited};
 use super::{ADDRESSES, DEVICE, METHODS, PATHS, ROOMS, TENANTS, USERS};
 use crate::case::{Action, Ended, Fault, Purpose, Request, Step, StoreKind, Throttle, Via};
 use crate::clock::START;
 use crate::edges::Edges;
 use crate::model::Model;
 use crate::rng::Rng;
-use crate::rule_file::{Algorithm, Quota, RuleFile};
+use crate::rule_file::{Algorithm, OnStoreError, Quota, Rule, RuleFile};
 
 pub(super) fn steps(rng: &mut Rng, store: StoreKind, nodes: usize, rules: &RuleFile) -> Vec<Step> {
     let mut edges = Edges::default();
@@ -25,6 +25,7 @@ pub(super) fn steps(rng: &mut Rng, store: StoreKind, nodes: usize, rules: &RuleF
         reserved: Vec::new(),
         faults: false,
         edits: false,
+        changed: Changed::new(),
         backwards: false,
     };
     traffic.faults = matches!(store, StoreKind::Redis | StoreKind::Valkey) && traffic.rng.one_in(6);
@@ -45,6 +46,7 @@ struct Traffic<'r> {
     reserved: Vec<u32>,
     faults: bool,
     edits: bool,
+    changed: Changed,
     backwards: bool,
 }
 
@@ -261,14 +263,22 @@ impl Traffic<'_> {
     }
 
     fn edit(&mut self) -> Action {
-        let rules = edited(self.rng, self.model.file());
+        let rules = edited(self.rng, self.model.file(), &mut self.changed);
         self.model.edit(rules.clone());
         Action::Edit { rules }
     }
 
     fn fault(&mut self) -> Action {
-        let fault = *self.rng.pick(&[Fault::Pause, Fault::Kill, Fault::Flush]);
+        // A share of a limit begins with what a node saw last, which no model foretells.
+        let file = self.model.file();
+        let by_policy = |rule: &Rule| rule.on_store_error != OnStoreError::Local && !rule.node_scope;
+        let fault = match file.rules.iter().all(by_policy) {
+            true => *self.rng.pick(&[Fault::Pause, Fault::Kill, Fault::Flush]),
+            false => Fault::Flush,
+        };
         self.model.forget_shared();
+        // A store that lost its data does not know which reservations were settled.
+        self.reserved.clear();
         Action::Fault { fault, request: self.request() }
     }
 }

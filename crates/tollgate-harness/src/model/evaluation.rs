@@ -21,9 +21,15 @@ pub(crate) struct Planned {
     pub(crate) priced: bool,
     /// Whether it counts on one node alone.
     pub(crate) node: Option<usize>,
+    /// The answer of the rule's policy, where the store could not be asked.
+    pub(crate) unasked: Option<bool>,
 }
 
 impl Planned {
+    pub(crate) fn is_unasked(&self) -> bool {
+        self.unasked.is_some()
+    }
+
     pub(crate) fn is_rescale(&self) -> bool {
         matches!(self.ask, AskSpec::Rescale { .. })
     }
@@ -183,6 +189,21 @@ impl Verdict {
             }
         }
         first
+    }
+}
+
+impl Evaluation {
+    /// The reason of a decision in one word.
+    pub(crate) fn reason(check: &Planned, made: &ExpectedDecision) -> Option<&'static str> {
+        match check.unasked {
+            Some(allowed) => (!allowed).then_some("unreachable"),
+            None => made.reason.map(reason_word),
+        }
+    }
+
+    /// Whether a policy decided instead of the store.
+    pub(crate) fn by_policy(&self) -> bool {
+        self.checks.iter().any(Planned::is_unasked)
     }
 }
 

@@ -6,7 +6,7 @@ use super::changes::Changes;
 use super::evaluation::{Outcome, Planned};
 use super::limit::{self, Owed};
 use crate::case::{Ended, Purpose, Request, Via};
-use crate::rule_file::{Cost, IfMissing, Limits, ListEntry, Rule, RuleFile};
+use crate::rule_file::{Cost, IfMissing, Limits, ListEntry, OnStoreError, Rule, RuleFile};
 
 /// The reason for a plan.
 #[derive(Debug, Clone, Copy)]
@@ -15,6 +15,18 @@ pub(crate) enum Aim {
     Charge,
     Refund,
     Report(Ended),
+}
+
+impl Plan {
+    /// The same plan while the shared store is down: each check is answered as its rule says.
+    pub(crate) fn without_store(mut self, file: &RuleFile) -> Self {
+        for check in &mut self.checks {
+            let rule = check.rule.and_then(|rule| file.rules.get(rule));
+            let denies = rule.is_some_and(|rule| rule.on_store_error == OnStoreError::Deny);
+            check.unasked = Some(!denies || check.is_rescale());
+        }
+        self
+    }
 }
 
 impl From<Purpose> for Aim {
@@ -243,6 +255,7 @@ impl Applied<'_> {
             delay_us: 0,
             priced: matches!(self.rule.cost, Cost::Fixed(_)),
             node: self.rule.node_scope.then_some(self.about.node),
+            unasked: None,
         }
     }
 }

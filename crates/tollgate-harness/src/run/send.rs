@@ -15,7 +15,7 @@ impl Runner<'_> {
         self.http_answer(0, response)
     }
 
-    fn http_answer(&mut self, id: u32, response: std::io::Result<HttpResponse>) -> Value {
+    pub(super) fn http_answer(&mut self, id: u32, response: std::io::Result<HttpResponse>) -> Value {
         let mut extracted = Extracted::default();
         let found = match response {
             Ok(response) => answer::http(&response, &mut extracted),
@@ -25,8 +25,13 @@ impl Runner<'_> {
         found
     }
 
-    fn keep(&mut self, id: u32, extracted: Extracted) {
+    fn count(&mut self, extracted: &Extracted) {
         self.seen.by_memory += extracted.by_memory;
+        self.last_by_memory = extracted.by_memory > 0;
+    }
+
+    fn keep(&mut self, id: u32, extracted: Extracted) {
+        self.count(&extracted);
         if id == 0 {
             return;
         }
@@ -109,7 +114,7 @@ impl Runner<'_> {
             }
             Err(error) => json!(format!("no answer: {error}")),
         };
-        self.seen.by_memory += extracted.by_memory;
+        self.count(&extracted);
         found
     }
 

@@ -6,11 +6,12 @@
 //! back, so the server is asked first, and its charge is undone if the queue is full. What cannot be refused, and could not be taken back, waits on the node's part until
 //! the set stands, so checks of that set do not meet it.
 
+use futures_util::future::join_all;
 use tollgate::{Applied, CheckError, Store, fresh_id};
 use tollgate_core::{Ask, Decision, Gate, Ruling, Scope, Set};
 
 use super::Redis;
-use super::part::{Indexes, Part, like, queues, refusing};
+use super::part::{Indexes, Part, like, like_named, queues, refusing};
 use crate::failure::Failure;
 
 /// Whose counts a set is about.
@@ -177,7 +178,10 @@ impl Redis {
             if own.ruling == Ruling::Admitted {
                 self.do_waiting_here(set, &mut node);
             } else {
-                drop(self.give_back(&cluster));
+                // The caller is not to find it still charged when it is told of the refusal.
+                let undone = join_all(self.give_back(&cluster));
+                let soon = self.common.soon(self.until(set.within()));
+                let _ = self.common.in_time(soon, undone).await;
                 if self.explain_refused(set, &mut cluster).await.is_err() {
                     for decision in cluster.decisions.iter_mut().flatten() {
                         *decision = decision.withdrawn();
@@ -209,7 +213,9 @@ impl Redis {
         let mut checks = cluster.checks.clone();
         checks.extend(refusing(&cluster.checks));
         cluster.decisions.push(None);
-        let asked = self.ask(&like(set, &checks), &mut cluster.decisions).await;
+        // Servers of a cluster charge and undo; under the id of the set that would count as done already.
+        let refused = like_named(set, &checks, fresh_id());
+        let asked = self.ask(&refused, &mut cluster.decisions).await;
         cluster.decisions.pop();
         asked.map(drop)
     }
