@@ -6,6 +6,7 @@
 //! | `TOLLGATE_HARNESS_SEED` | the first seed; 1 |
 //! | `TOLLGATE_HARNESS_CASE` | a file to replay instead of random cases |
 //! | `TOLLGATE_HARNESS_PROGRAM` | another build of the program |
+//! | `TOLLGATE_HARNESS_SHRINK` | 0 keeps cases that differ as they are |
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,11 @@ use tollgate_harness::Harness;
 fn harness() -> Harness {
     let program = env::var_os("TOLLGATE_HARNESS_PROGRAM")
         .map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_tollgate")), PathBuf::from);
-    Harness::new(program, Path::new(env!("CARGO_TARGET_TMPDIR")).join("harness"))
+    let harness = Harness::new(program, Path::new(env!("CARGO_TARGET_TMPDIR")).join("harness"));
+    match env::var("TOLLGATE_HARNESS_SHRINK").as_deref() {
+        Ok("0") => harness.without_shrinking(),
+        _ => harness,
+    }
 }
 
 fn number(name: &str, otherwise: u64) -> u64 {

@@ -12,6 +12,9 @@ use crate::run::{Difference, Outcome, Seen, run};
 use crate::shrink::shrink;
 use crate::store::Stores;
 
+/// The most attempts to make a case smaller; each one starts the program.
+const ATTEMPTS: usize = 120;
+
 /// Runs cases on one program.
 #[derive(Debug, Clone)]
 pub struct Harness {
@@ -19,6 +22,7 @@ pub struct Harness {
     /// Where files of cases that differ are written.
     folder: PathBuf,
     workers: usize,
+    shrinks: bool,
 }
 
 /// A case that differs.
@@ -64,7 +68,13 @@ impl Summary {
 impl Harness {
     /// A harness for a program that was built with the feature `test-clock`.
     pub fn new(program: impl Into<PathBuf>, folder: impl Into<PathBuf>) -> Self {
-        Self { program: program.into(), folder: folder.into(), workers: 3 }
+        Self { program: program.into(), folder: folder.into(), workers: 3, shrinks: true }
+    }
+
+    /// Keeps cases that differ as they are.
+    #[must_use]
+    pub fn without_shrinking(self) -> Self {
+        Self { shrinks: false, ..self }
     }
 
     /// Runs the cases of seeds from `first` on until the time is over or one differs.
@@ -99,7 +109,8 @@ impl Harness {
     fn found(&self, stores: &mut Stores, case: Case, first: &Difference) -> Finding {
         let (seed, step) = (case.seed, first.step);
         let mut last = first.clone();
-        let small = shrink(case, |candidate| {
+        let attempts = if self.shrinks { ATTEMPTS } else { 0 };
+        let small = shrink(case, attempts, |candidate| {
             let outcome = run(&self.program, stores, candidate);
             match outcome.difference {
                 Some(difference) if difference.kind() == first.kind() => {

@@ -135,15 +135,14 @@ impl<'s> Runner<'s> {
         runner
     }
 
-    /// Waits until every node has reached the store and counts all nodes.
+    /// Waits until every node has reached the store.
     fn wait_until_ready(&mut self) {
         if self.shared.is_none() {
             return;
         }
-        let count = self.nodes.len();
         for node in &mut self.nodes {
             wait_until("a node has reached the store", PATIENCE, || {
-                Self::is_ready(&node.readiness(), count)
+                node.readiness()["degraded"] == json!(false)
             });
         }
     }

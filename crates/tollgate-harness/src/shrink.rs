@@ -3,12 +3,13 @@
 use crate::case::{Action, Case, StoreKind};
 use crate::rule_file::RuleFile;
 
-/// The most attempts; each one starts the program.
-const ATTEMPTS: usize = 120;
-
 /// The smallest case found that still differs.
-pub(crate) fn shrink(case: Case, mut fails: impl FnMut(&Case) -> bool) -> Case {
-    let mut shrinker = Shrinker { best: case, left: ATTEMPTS, fails: &mut fails };
+pub(crate) fn shrink(
+    case: Case,
+    attempts: usize,
+    mut fails: impl FnMut(&Case) -> bool,
+) -> Case {
+    let mut shrinker = Shrinker { best: case, left: attempts, fails: &mut fails };
     shrinker.steps();
     shrinker.nodes_and_store();
     shrinker.rules();

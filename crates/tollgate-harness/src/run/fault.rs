@@ -1,6 +1,5 @@
 //! Faults of the shared store while a request is under way.
 
-use serde_json::json;
 use tollgate_testbed::{PATIENCE, wait_until};
 
 use super::Runner;
@@ -98,9 +97,5 @@ impl Runner<'_> {
         for server in self.shared.iter().flat_map(|shared| &shared.servers) {
             act(server);
         }
-    }
-
-    pub(super) fn is_ready(readiness: &serde_json::Value, nodes: usize) -> bool {
-        readiness["degraded"] == json!(false) && readiness["store"]["nodes"] == json!(nodes)
     }
 }
