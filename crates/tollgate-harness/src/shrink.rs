@@ -4,11 +4,7 @@ use crate::case::{Action, Case, StoreKind};
 use crate::rule_file::RuleFile;
 
 /// The smallest case found that still differs.
-pub(crate) fn shrink(
-    case: Case,
-    attempts: usize,
-    mut fails: impl FnMut(&Case) -> bool,
-) -> Case {
+pub(crate) fn shrink(case: Case, attempts: usize, mut fails: impl FnMut(&Case) -> bool) -> Case {
     let mut shrinker = Shrinker { best: case, left: attempts, fails: &mut fails };
     shrinker.steps();
     shrinker.nodes_and_store();

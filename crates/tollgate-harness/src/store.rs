@@ -101,8 +101,9 @@ impl Shared<'_> {
     /// The invalidations that every node hears, counted once all that were published have arrived.
     pub(crate) fn invalidations(&mut self) -> u64 {
         self.fences += 1;
-        let fences: Vec<String> =
-            (0..self.servers.len()).map(|place| format!("!fence {place} {}", self.fences)).collect();
+        let fences: Vec<String> = (0..self.servers.len())
+            .map(|place| format!("!fence {place} {}", self.fences))
+            .collect();
         for (server, fence) in self.servers.iter().zip(&fences) {
             server.command(&["PUBLISH", CHANNEL, fence]);
         }

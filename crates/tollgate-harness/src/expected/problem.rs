@@ -58,9 +58,7 @@ pub(super) fn problem(
     let (name, title) = match kind {
         Kind::Quota => (registered("quota-exceeded"), "Quota exceeded"),
         Kind::Abuse => (registered("abnormal-usage-detected"), "Abnormal usage detected"),
-        Kind::Capacity => {
-            (registered("temporary-reduced-capacity"), "Temporary reduced capacity")
-        }
+        Kind::Capacity => (registered("temporary-reduced-capacity"), "Temporary reduced capacity"),
         Kind::Listed => ("about:blank".to_owned(), "Forbidden"),
         Kind::Unidentified => ("about:blank".to_owned(), "Unauthorized"),
     };

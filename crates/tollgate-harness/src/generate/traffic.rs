@@ -271,7 +271,8 @@ impl Traffic<'_> {
     fn fault(&mut self) -> Action {
         // A share of a limit begins with what a node saw last, which no model foretells.
         let file = self.model.file();
-        let by_policy = |rule: &Rule| rule.on_store_error != OnStoreError::Local && !rule.node_scope;
+        let by_policy =
+            |rule: &Rule| rule.on_store_error != OnStoreError::Local && !rule.node_scope;
         let fault = match file.rules.iter().all(by_policy) {
             true => *self.rng.pick(&[Fault::Pause, Fault::Kill, Fault::Flush]),
             false => Fault::Flush,

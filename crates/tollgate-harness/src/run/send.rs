@@ -15,7 +15,11 @@ impl Runner<'_> {
         self.http_answer(0, response)
     }
 
-    pub(super) fn http_answer(&mut self, id: u32, response: std::io::Result<HttpResponse>) -> Value {
+    pub(super) fn http_answer(
+        &mut self,
+        id: u32,
+        response: std::io::Result<HttpResponse>,
+    ) -> Value {
         let mut extracted = Extracted::default();
         let found = match response {
             Ok(response) => answer::http(&response, &mut extracted),
