@@ -97,6 +97,12 @@ pub(crate) enum Action {
         fault: Fault,
         request: Request,
     },
+    /// The last node ends, and the others stop counting it.
+    Stop,
+    /// A batch of looks that takes many calls, each answered within its deadline; a last step.
+    Load {
+        requests: Vec<Request>,
+    },
 }
 
 /// The transport of a request.
@@ -213,4 +219,6 @@ pub(crate) enum Fault {
     Kill,
     /// The server loses its data and goes on.
     Flush,
+    /// The server answers after a few milliseconds, within every deadline.
+    Slow,
 }

@@ -10,7 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tollgate_testbed::{Connection, PATIENCE, wait_until};
 
-use crate::client::{GrpcClient, HttpClient};
+use crate::client::{Answer, Descriptor, GrpcClient, HttpClient};
 
 /// A running program. It ends when this value is dropped.
 pub(crate) struct Node {
@@ -19,7 +19,8 @@ pub(crate) struct Node {
     /// For questions beside a request that is under way.
     probe: HttpClient,
     pub(crate) resp: Connection,
-    pub(crate) grpc: GrpcClient,
+    /// Absent once the node is being ended.
+    grpc: Option<GrpcClient>,
     log: std::path::PathBuf,
 }
 
@@ -94,13 +95,19 @@ impl Starting {
             http: HttpClient::new(http),
             probe: HttpClient::new(http),
             resp,
-            grpc: GrpcClient::new(grpc),
+            grpc: Some(GrpcClient::new(grpc)),
             log: self.log,
         })
     }
 }
 
 impl Node {
+    /// Calls Envoy's rate limit service.
+    pub(crate) fn call(&mut self, descriptors: Vec<Descriptor>) -> Result<Answer, String> {
+        let client = self.grpc.as_mut().ok_or("the node has ended")?;
+        client.call(descriptors)
+    }
+
     /// The program's log.
     pub(crate) fn log(&self) -> String {
         fs::read_to_string(&self.log).unwrap_or_default()
@@ -112,8 +119,13 @@ impl Node {
     }
 
     /// Ends the program as an operator would, and waits until it has ended.
-    pub(crate) fn terminate(&mut self) {
-        let _ = kill_process(Pid::from_child(&self.child), Signal::TERM);
+    pub(crate) fn terminate(mut self) {
+        // Connections that stay open would be waited for.
+        self.http.close();
+        self.probe.close();
+        self.grpc = None;
+        let child = Pid::from_child(&self.child);
+        let _ = kill_process(child, Signal::TERM);
         let _ = self.child.wait();
     }
 

@@ -152,6 +152,14 @@ impl<'s> Runner<'s> {
             return Some(Difference { step: 0, what: vec![why] });
         }
         for (place, step) in case.steps.iter().enumerate() {
+            if matches!(step.action, Action::Load { .. }) {
+                // Its decisions are made at times that nobody foretells, so the state is compared before.
+                let mut what = self.end();
+                if what.is_empty() {
+                    what = self.step(step);
+                }
+                return (!what.is_empty()).then(|| self.difference(place, what));
+            }
             let what = self.step(step);
             self.seen.steps += 1;
             if !what.is_empty() {
@@ -224,6 +232,8 @@ impl<'s> Runner<'s> {
             Action::Edit { rules } => self.edit(rules),
             Action::Look => self.look(node),
             Action::Fault { fault, request } => self.fault(node, *fault, request),
+            Action::Stop => self.stop(),
+            Action::Load { requests } => self.load(node, requests),
         }
     }
 

@@ -26,6 +26,10 @@ impl HttpClient {
         Self { address, stream: None }
     }
 
+    pub(crate) fn close(&mut self) {
+        self.stream = None;
+    }
+
     pub(crate) fn post(&mut self, target: &str, body: &str) -> io::Result<HttpResponse> {
         self.send("POST", target, &[], body)
     }
@@ -58,6 +62,9 @@ impl HttpClient {
             text.push_str(&format!("{name}: {value}\r\n"));
         }
         text.push_str(&format!("content-length: {}\r\n\r\n{body}", body.len()));
+        if self.is_closed() {
+            self.stream = None;
+        }
         if self.stream.is_none() {
             let stream = TcpStream::connect_timeout(&self.address, PATIENCE)?;
             stream.set_nodelay(true)?;
@@ -66,6 +73,14 @@ impl HttpClient {
         }
         let stream = self.stream.as_mut().expect("connected above");
         stream.get_mut().write_all(text.as_bytes())
+    }
+
+    /// Whether the other side has closed the connection while nothing was asked.
+    fn is_closed(&self) -> bool {
+        let Some(stream) = self.stream.as_ref().map(BufReader::get_ref) else { return false };
+        let looked = stream.set_nonblocking(true).and_then(|()| stream.peek(&mut [0]));
+        let _ = stream.set_nonblocking(false);
+        matches!(looked, Ok(0))
     }
 
     /// Whether a response has begun to arrive.

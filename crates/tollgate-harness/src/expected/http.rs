@@ -94,7 +94,7 @@ fn answer(status: u16, mut head: Map<String, Value>, body: Value) -> Value {
 }
 
 fn head(evaluation: &Evaluation, file: &RuleFile) -> Map<String, Value> {
-    let mut head: Map<String, Value> =
+    let head: Map<String, Value> =
         headers(evaluation, file).into_iter().map(|(name, value)| (name, json!(value))).collect();
     head
 }

@@ -15,7 +15,7 @@ pub(super) type Changed = HashSet<String>;
 pub(super) fn edited(rng: &mut Rng, file: &RuleFile, changed: &mut Changed) -> RuleFile {
     let mut file = file.clone();
     match rng.below(8) {
-        0 | 1 if file.tiers.is_some() => change_tier(rng, &mut file, changed),
+        0 | 1 | 4 | 5 if file.tiers.is_some() => change_tier(rng, &mut file, changed),
         2 if file.overrides.is_empty() => {
             let one = overriding(rng, &file);
             file.overrides.extend(one);

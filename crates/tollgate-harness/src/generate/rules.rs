@@ -22,7 +22,8 @@ const PERIODS: [u64; 8] = [
     86_400 * SECOND,
 ];
 /// Periods that the calendar has, or that divide a day.
-const CALENDAR: [u64; 5] = [SECOND, 10 * SECOND, 60 * SECOND, 3_600 * SECOND, 86_400 * SECOND];
+const CALENDAR: [u64; 6] =
+    [SECOND, 10 * SECOND, 60 * SECOND, 3_600 * SECOND, 86_400 * SECOND, 604_800 * SECOND];
 const KEYS: [&[&str]; 9] = [
     &["user"],
     &["user"],
@@ -42,8 +43,12 @@ pub(super) fn file(rng: &mut Rng, nodes: usize) -> RuleFile {
     let limits = rng.between(3, 8);
     let mut rules: Vec<Rule> = Vec::new();
     let mut count = 0;
+    let plain = rng.one_in(4);
     while count < limits && rules.len() < 6 {
-        let rule = rule(rng, rules.len(), tiers.is_some(), nodes);
+        let rule = match plain {
+            true => plain_rule(rng, rules.len()),
+            false => rule(rng, rules.len(), tiers.is_some(), nodes),
+        };
         count += size(&rule);
         rules.push(rule);
     }
@@ -60,10 +65,50 @@ pub(super) fn file(rng: &mut Rng, nodes: usize) -> RuleFile {
         let one = overriding(rng, &file);
         file.overrides.extend(one);
     }
+    if rng.one_in(8) {
+        let one = overriding(rng, &file);
+        file.overrides.extend(one);
+    }
     if rng.one_in(6) {
-        file.lists.push(list_entry(rng));
+        let entry = list_entry(rng);
+        if rng.one_in(3) {
+            file.lists.push(ListEntry { block: !entry.block, ..entry.clone() });
+        }
+        file.lists.push(entry);
     }
     file
+}
+
+/// A rule of whole token buckets alone: what the quick script decides, several counters to a page.
+fn plain_rule(rng: &mut Rng, number: usize) -> Rule {
+    let key = *rng.pick(&[&["user"][..], &["user"], &["ip"], &["user", "ip"]]);
+    let mut windows: Vec<Window> = Vec::new();
+    for period_us in [SECOND, 10 * SECOND, 60 * SECOND, 3_600 * SECOND] {
+        if rng.one_in(3) || (windows.is_empty() && period_us > 60 * SECOND) {
+            let amount = *rng.pick(&[1, 2, 4, 5, 8]);
+            let quota = Quota { amount, period_us, burst: None };
+            windows.push(Window::Quota { quota, algorithm: Algorithm::TokenBucket });
+        }
+    }
+    Rule {
+        name: format!("r{number}"),
+        method: None,
+        path: rng.one_in(2).then(|| (*rng.pick(&PATHS)).to_owned()),
+        descriptor: false,
+        key: key.iter().map(|one| (*one).to_owned()).collect(),
+        if_missing: None,
+        limits: Limits::Same(windows),
+        soft: None,
+        cooldown: None,
+        cost: Cost::Caller,
+        shadow: false,
+        node_scope: false,
+        on_store_error: *rng.pick(&[OnStoreError::Local, OnStoreError::Allow, OnStoreError::Deny]),
+        debt: false,
+        hidden: false,
+        message: None,
+        fresh_tiers: false,
+    }
 }
 
 fn size(rule: &Rule) -> u64 {

@@ -1,13 +1,14 @@
 //! Random traffic that aims at the edges the model names.
 
 use super::edits::{Changed, edited};
+use super::rules::all_windows;
 use super::{ADDRESSES, DEVICE, METHODS, PATHS, ROOMS, TENANTS, USERS};
 use crate::case::{Action, Ended, Fault, Purpose, Request, Step, StoreKind, Throttle, Via};
 use crate::clock::START;
 use crate::edges::Edges;
 use crate::model::Model;
 use crate::rng::Rng;
-use crate::rule_file::{Algorithm, OnStoreError, Quota, Rule, RuleFile};
+use crate::rule_file::{Algorithm, OnStoreError, Quota, Rule, RuleFile, Window};
 
 pub(super) fn steps(rng: &mut Rng, store: StoreKind, nodes: usize, rules: &RuleFile) -> Vec<Step> {
     let mut edges = Edges::default();
@@ -27,12 +28,28 @@ pub(super) fn steps(rng: &mut Rng, store: StoreKind, nodes: usize, rules: &RuleF
         edits: false,
         changed: Changed::new(),
         backwards: false,
+        slow: false,
+        refused: None,
     };
     traffic.faults = matches!(store, StoreKind::Redis | StoreKind::Valkey) && traffic.rng.one_in(6);
     traffic.edits = traffic.rng.one_in(3);
     traffic.backwards = store == StoreKind::Memory && traffic.rng.one_in(3);
+    let queues = rules.rules.iter().flat_map(all_windows).any(is_queue);
+    traffic.slow = store != StoreKind::Memory && !queues && !traffic.edits && traffic.rng.one_in(2);
     let count = traffic.rng.between(15, 40);
-    (1..=count).map(|number| traffic.step(u32::try_from(number).unwrap_or(u32::MAX))).collect()
+    let number = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
+    let mut steps: Vec<Step> = (1..=count).map(|place| traffic.step(number(place))).collect();
+    let alone = matches!(store, StoreKind::Redis | StoreKind::Valkey);
+    if alone && nodes > 1 && traffic.rng.one_in(8) {
+        let node = nodes - 1;
+        steps.push(Step { id: number(count + 1), wait_us: 0, node, action: Action::Stop });
+    }
+    if alone && traffic.rng.one_in(12) {
+        let requests = (0..300).map(|_| Request { cost: Some(0), ..traffic.request() }).collect();
+        let action = Action::Load { requests };
+        steps.push(Step { id: number(count + 2), wait_us: 0, node: 0, action });
+    }
+    steps
 }
 
 struct Traffic<'r> {
@@ -48,6 +65,9 @@ struct Traffic<'r> {
     edits: bool,
     changed: Changed,
     backwards: bool,
+    slow: bool,
+    /// A request that was refused last.
+    refused: Option<Request>,
 }
 
 impl Traffic<'_> {
@@ -82,16 +102,19 @@ impl Traffic<'_> {
             12..=14 if !self.held.is_empty() => self.bring_back(node),
             15..=17 if !self.reserved.is_empty() => self.settle(node),
             18..=20 => self.report(node),
-            21 if self.edits => self.edit(),
+            21 | 27 if self.edits => self.edit(),
             22 if self.faults => self.fault(),
             23 => Action::Look,
+            24..=26 if self.slow => self.slow(node),
             _ => self.check(id, node),
         }
     }
 
     fn check(&mut self, id: u32, node: usize) -> Action {
         let via = *self.rng.pick(&[Via::Http, Via::Http, Via::Resp, Via::Authorize]);
-        let mut request = self.request();
+        let again = self.refused.take().filter(|_| !self.rng.one_in(4));
+        let mut request = again.unwrap_or_else(|| self.request());
+        request.second_user = None;
         if via == Via::Authorize {
             (request.cost, request.ip) = (None, Some((*self.rng.pick(&ADDRESSES)).to_owned()));
             let file = self.model.file();
@@ -107,6 +130,9 @@ impl Traffic<'_> {
         request.reserve = via == Via::Http && self.rng.one_in(4);
         let evaluation = self.model.check(id, node, via, &request);
         self.edges.learn(&evaluation);
+        if !evaluation.is_allowed() {
+            self.refused = Some(Request { reserve: false, ..request.clone() });
+        }
         if self.model.has_slot(id) {
             self.held.push(id);
         }
@@ -174,12 +200,23 @@ impl Traffic<'_> {
             })
             .filter(|(request, _)| !request.attributes().is_empty())
             .collect();
+        let mut items = items;
+        if let Some(first) = items.first().cloned().filter(|_| self.rng.one_in(4)) {
+            items.push(first);
+        }
         if items.is_empty() {
             return Action::Look;
         }
         let (_, parts) = self.model.group(node, &items);
         parts.iter().for_each(|part| self.edges.learn(part));
         Action::Group { items }
+    }
+
+    fn slow(&mut self, node: usize) -> Action {
+        let request = self.refused.take().unwrap_or_else(|| self.request());
+        let request = Request { second_user: None, ..request };
+        self.model.check(0, node, Via::Http, &request);
+        Action::Fault { fault: Fault::Slow, request }
     }
 
     fn purpose(&mut self) -> Purpose {
@@ -282,4 +319,8 @@ impl Traffic<'_> {
         self.reserved.clear();
         Action::Fault { fault, request: self.request() }
     }
+}
+
+fn is_queue(window: &Window) -> bool {
+    matches!(window, Window::Quota { algorithm: Algorithm::Queue, .. })
 }

@@ -1,14 +1,23 @@
 //! Faults of the shared store while a request is under way.
 
+use serde_json::{Value, json};
 use tollgate_testbed::{PATIENCE, wait_until};
 
 use super::Runner;
 use super::send::check_body;
-use crate::case::{Fault, Request};
+use crate::case::{Fault, Request, Via};
 use crate::expected;
 
 /// Longer than a request waits for a server that does not answer, in microseconds.
 const PAST_DEADLINES: u64 = 200_000;
+/// Less than the deadline of any call, in microseconds.
+const WITHIN_DEADLINES: u64 = 3_000;
+/// A call that was sent while the servers stood still may live through two moves of the clock.
+const HALF_A_DEADLINE: u64 = 4_000;
+/// So many looks in a row that see the same calls under way mean that all are.
+const SAME: usize = 30;
+const IN_FLIGHT: &str = "tollgate_store_in_flight";
+const CALLS: &str = "tollgate_store_calls_total";
 
 impl Runner<'_> {
     pub(super) fn fault(&mut self, node: usize, fault: Fault, request: &Request) -> Vec<String> {
@@ -20,8 +29,114 @@ impl Runner<'_> {
                 self.flush();
                 Vec::new()
             }
+            Fault::Slow => self.slow(node, request),
             Fault::Pause | Fault::Kill => self.outage(node, fault, request),
         }
+    }
+
+    /// A request is under way while the clock moves. Limits of one node are explained at the later time, so
+    /// only the decision is compared; what it left behind is compared by later steps.
+    fn slow(&mut self, node: usize, request: &Request) -> Vec<String> {
+        self.each_server(|server| server.pause());
+        let answered_before = match self.send_under_way(node, "/v1/check", &check_body(request)) {
+            Ok(answered) => answered,
+            Err(what) => return vec![what],
+        };
+        let evaluation = self.model.check(0, node, Via::Http, request);
+        if !answered_before {
+            self.move_clock(self.model.now() + WITHIN_DEADLINES);
+        }
+        self.each_server(|server| server.resume());
+        let response = self.nodes[node].http.read();
+        let found = self.http_answer(0, response);
+        let mut expected = expected::check(&evaluation, self.model.file(), false);
+        let mut found = found;
+        if !answered_before {
+            expected = json!([expected["status"], expected["body"]["allowed"]]);
+            found = json!([found["status"], found["body"]["allowed"]]);
+        }
+        self.compare(&expected, &found)
+    }
+
+    /// Sends a request; says whether it was answered without the store.
+    fn send_under_way(&mut self, node: usize, target: &str, body: &Value) -> Result<bool, String> {
+        let asked = &mut self.nodes[node];
+        let sent = asked.http.write("POST", target, &[], &body.to_string());
+        sent.map_err(|error| format!("the request could not be sent: {error}"))?;
+        wait_until("the request is under way or answered", PATIENCE, || {
+            asked.http.has_response() || asked.metric(IN_FLIGHT) > 0
+        });
+        // Parts of a set in several slots go out one after the other.
+        let (mut seen, mut since) = (asked.metric(IN_FLIGHT), 0);
+        while self.shared.as_ref().is_some_and(|shared| shared.servers.len() > 1) && since < SAME {
+            let now = asked.metric(IN_FLIGHT);
+            since = if now == seen { since + 1 } else { 0 };
+            seen = now;
+        }
+        Ok(asked.http.has_response())
+    }
+
+    /// Sends more looks than go in one call while each call takes a good part of its deadline.
+    pub(super) fn load(&mut self, node: usize, requests: &[Request]) -> Vec<String> {
+        self.each_server(|server| server.pause());
+        let body: Value = requests.iter().map(check_body).collect();
+        if let Err(what) = self.send_under_way(node, "/v1/check/batch", &body) {
+            return vec![what];
+        }
+        while !self.nodes[node].http.has_response() {
+            let calls = self.nodes[node].metric(CALLS);
+            self.move_clock(self.model.now() + HALF_A_DEADLINE);
+            self.each_server(|server| server.resume());
+            let asked = &mut self.nodes[node];
+            // Two calls are under way at most, and answered in their order.
+            wait_until("two further calls are sent or all are answered", PATIENCE, || {
+                asked.http.has_response() || asked.metric(CALLS) >= calls + 2
+            });
+            self.each_server(|server| server.pause());
+        }
+        self.each_server(|server| server.resume());
+        let response = self.nodes[node].http.read();
+        let found = self.http_answer(0, response);
+        let answers = found["body"].as_array().cloned().unwrap_or_default();
+        let without = answers.iter().filter(|one| one.get("by").is_some()).count();
+        if answers.len() == requests.len() && without == 0 {
+            return Vec::new();
+        }
+        vec![format!("{without} of {} were decided without the store", answers.len())]
+    }
+
+    /// Ends the last node, and has the others count one node less before their next beats but two.
+    pub(super) fn stop(&mut self) -> Vec<String> {
+        let count = self.nodes.len();
+        let (start, mut counts) = (self.beats(), Vec::new());
+        wait_until("all nodes are counted, or many beats have passed", PATIENCE, || {
+            counts = self.nodes.iter_mut().map(counted).collect();
+            counts.iter().all(|found| *found == count) || self.beats() > start + 20 * count as u64
+        });
+        if counts.iter().any(|found| *found != count) {
+            return vec![format!("{count} nodes run, and they count {counts:?}")];
+        }
+        let Some(last) = self.nodes.pop() else { return Vec::new() };
+        last.terminate();
+        let start = self.beats();
+        let mut wrong = Vec::new();
+        wait_until("a node is no longer counted, or some beats have passed", PATIENCE, || {
+            let counts = self.nodes.iter_mut().map(counted).enumerate();
+            wrong = counts.filter(|(_, found)| *found != count - 1).collect::<Vec<_>>();
+            wrong.is_empty() || self.beats() > start + 3 * count as u64
+        });
+        let what =
+            |(place, found)| format!("node {place} counts {found} nodes, and {} run", count - 1);
+        wrong.into_iter().map(what).collect()
+    }
+
+    /// Heartbeats of all nodes so far, and other scripts that were sent in full.
+    fn beats(&self) -> u64 {
+        let server = self.shared.iter().find_map(|shared| shared.servers.first());
+        let stats = server.map(|server| server.info("commandstats")).unwrap_or_default();
+        let calls =
+            stats.get("cmdstat_eval").and_then(|it| it.split(',').next()?.strip_prefix("calls="));
+        calls.and_then(|calls| calls.parse().ok()).unwrap_or(0)
     }
 
     /// The servers lose their data, and the nodes notice with their next heartbeat.
@@ -40,15 +155,10 @@ impl Runner<'_> {
     /// A request is under way while the servers stand still; then its deadline passes.
     fn outage(&mut self, node: usize, fault: Fault, request: &Request) -> Vec<String> {
         self.each_server(|server| server.pause());
-        let asked = &mut self.nodes[node];
-        let body = check_body(request).to_string();
-        if let Err(error) = asked.http.write("POST", "/v1/check", &[], &body) {
-            return vec![format!("the request could not be sent: {error}")];
-        }
-        wait_until("the request is under way or answered", PATIENCE, || {
-            asked.http.has_response() || asked.metric("tollgate_store_in_flight") > 0
-        });
-        let answered_before = asked.http.has_response();
+        let answered_before = match self.send_under_way(node, "/v1/check", &check_body(request)) {
+            Ok(answered) => answered,
+            Err(what) => return vec![what],
+        };
         if !answered_before {
             self.move_clock(self.model.now() + PAST_DEADLINES);
         }
@@ -56,7 +166,7 @@ impl Runner<'_> {
         let found = self.http_answer(0, response);
         // A deny cache, or a rule file without a rule for the request, needs no store.
         let evaluation = if answered_before {
-            self.model.check(0, node, crate::case::Via::Http, request)
+            self.model.check(0, node, Via::Http, request)
         } else {
             self.model.check_without_store(node, request)
         };
@@ -98,4 +208,10 @@ impl Runner<'_> {
             act(server);
         }
     }
+}
+
+/// The nodes that a node counts.
+fn counted(node: &mut crate::node::Node) -> usize {
+    let count = node.readiness()["store"]["nodes"].as_u64().unwrap_or(0);
+    usize::try_from(count).unwrap_or(0)
 }

@@ -124,7 +124,7 @@ impl Runner<'_> {
 
     pub(super) fn send_group(&mut self, node: usize, items: &[(Request, Purpose)]) -> Value {
         let descriptors = items.iter().map(|(request, purpose)| descriptor(request, *purpose));
-        let found = self.nodes[node].grpc.call(descriptors.collect());
+        let found = self.nodes[node].call(descriptors.collect());
         let mut extracted = Extracted::default();
         let found = answer::grpc(&found, &mut extracted);
         self.keep(0, extracted);
