@@ -22,7 +22,7 @@ pub(crate) struct Case {
     pub(crate) steps: Vec<Step>,
 }
 
-/// A promise beyond the model: a bound on admitted units.
+/// A promise that a kept case breaks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Promise {

@@ -35,6 +35,8 @@ const KEYS: [&[&str]; 9] = [
     &["room"],
     &[],
 ];
+/// How long slots are held without a renewal.
+pub(super) const LEASES: [u64; 3] = [5 * SECOND, 60 * SECOND, 600 * SECOND];
 const TIERS: [&str; 2] = ["free", "pro"];
 
 pub(super) fn file(rng: &mut Rng, nodes: usize) -> RuleFile {
@@ -242,7 +244,7 @@ fn windows(rng: &mut Rng) -> Vec<Window> {
     let count = rng.between(1, 3);
     for _ in 0..count {
         if rng.one_in(8) && !out.iter().any(|one| matches!(one, Window::Slots { .. })) {
-            let lease_us = *rng.pick(&[5 * SECOND, 60 * SECOND, 600 * SECOND]);
+            let lease_us = *rng.pick(&LEASES);
             out.push(Window::Slots { slots: rng.between(1, 3), lease_us });
             continue;
         }

@@ -1,7 +1,7 @@
 //! Random traffic that aims at the edges the model names.
 
 use super::edits::{Changed, edited};
-use super::rules::all_windows;
+use super::rules::{LEASES, all_windows};
 use super::{ADDRESSES, DEVICE, METHODS, PATHS, ROOMS, TENANTS, USERS};
 use crate::case::{Action, Ended, Fault, Purpose, Request, Step, StoreKind, Throttle, Via};
 use crate::clock::START;
@@ -59,7 +59,7 @@ struct Traffic<'r> {
     store: StoreKind,
     nodes: usize,
     /// Steps that were handed a slot or a reservation.
-    held: Vec<u32>,
+    held: Vec<(u32, u64)>,
     reserved: Vec<u32>,
     faults: bool,
     edits: bool,
@@ -98,7 +98,7 @@ impl Traffic<'_> {
         match self.rng.below(40) {
             0..=3 => self.batch(node),
             4..=8 => self.group(node),
-            9..=11 => self.throttle(node),
+            9..=11 | 28 | 29 => self.throttle(node),
             12..=14 if !self.held.is_empty() => self.bring_back(node),
             15..=17 if !self.reserved.is_empty() => self.settle(node),
             18..=20 => self.report(node),
@@ -134,7 +134,7 @@ impl Traffic<'_> {
             self.refused = Some(Request { reserve: false, ..request.clone() });
         }
         if self.model.has_slot(id) {
-            self.held.push(id);
+            self.held.push((id, self.model.now()));
         }
         if self.model.has_reservation(id) {
             self.reserved.push(id);
@@ -222,7 +222,7 @@ impl Traffic<'_> {
     fn purpose(&mut self) -> Purpose {
         match self.rng.below(8) {
             0 => Purpose::Charge,
-            1 => Purpose::Refund,
+            1 | 2 => Purpose::Refund,
             _ => Purpose::Take,
         }
     }
@@ -259,7 +259,7 @@ impl Traffic<'_> {
         let cost = match self.rng.below(8) {
             0 => 0,
             1 => 2,
-            2 if via == Via::Resp => -1,
+            2 | 4 if via == Via::Resp => -1,
             3 => 9,
             _ => 1,
         };
@@ -267,8 +267,10 @@ impl Traffic<'_> {
     }
 
     fn bring_back(&mut self, node: usize) -> Action {
-        let of = *self.rng.pick(&self.held);
+        let (of, since) = *self.rng.pick(&self.held);
         if self.rng.one_in(3) {
+            // The ends of leases that the renewal moves.
+            LEASES.iter().for_each(|lease| self.edges.add(since + lease));
             self.model.renew(node, of);
             Action::Renew { of }
         } else {

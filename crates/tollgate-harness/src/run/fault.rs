@@ -159,17 +159,17 @@ impl Runner<'_> {
             Ok(answered) => answered,
             Err(what) => return vec![what],
         };
-        if !answered_before {
-            self.move_clock(self.model.now() + PAST_DEADLINES);
-        }
-        let response = self.nodes[node].http.read();
-        let found = self.http_answer(0, response);
         // A deny cache, or a rule file without a rule for the request, needs no store.
         let evaluation = if answered_before {
             self.model.check(0, node, Via::Http, request)
         } else {
             self.model.check_without_store(node, request)
         };
+        if !answered_before {
+            self.move_clock(self.model.now() + PAST_DEADLINES);
+        }
+        let response = self.nodes[node].http.read();
+        let found = self.http_answer(0, response);
         let expected = expected::check(&evaluation, self.model.file(), false);
         let mut what = self.compare(&expected, &found);
         self.recover(fault);

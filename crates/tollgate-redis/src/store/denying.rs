@@ -51,7 +51,10 @@ impl Redis {
         let exhausted = |decision: &Option<Decision>| {
             decision.is_some_and(|decision| !decision.is_allowed() && decision.remaining() == 0)
         };
-        if ruling != Ruling::Refused || !decisions.iter().all(exhausted) {
+        // A state that this limit has to mend was written under another quota or a wrong clock: the store has to
+        // mend it, or it would be refused from here for ever.
+        let mended = || states.iter().zip(&sights).any(|(state, sight)| *state != sight.state);
+        if ruling != Ruling::Refused || !decisions.iter().all(exhausted) || mended() {
             decisions.fill(None);
             return None;
         }
