@@ -98,11 +98,11 @@ pub(crate) struct GrpcClient {
 impl GrpcClient {
     pub(crate) fn new(address: SocketAddr) -> Self {
         let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime starts");
-        let _within = runtime.enter();
+        let within = runtime.enter();
         let endpoint =
             Endpoint::from_shared(format!("http://{address}")).expect("an address is a URI");
         let channel = endpoint.connect_lazy();
-        drop(_within);
+        drop(within);
         Self { runtime, channel }
     }
 

@@ -80,7 +80,7 @@ fn met<'a>(evaluation: &'a Evaluation, file: &RuleFile) -> Vec<Met<'a>> {
             && !check.is_rescale()
             && !hidden
             && !check.is_unasked()
-            && !(made.allowed && check.limit.is_cooldown())
+            && (!made.allowed || !check.limit.is_cooldown())
     };
     let mut met: Vec<Met<'_>> = Vec::new();
     for (place, (check, made)) in evaluation.checks.iter().zip(&verdict.decisions).enumerate() {

@@ -88,6 +88,7 @@ pub(crate) fn report(evaluation: &Evaluation, file: &RuleFile) -> Value {
     answer(200, Map::new(), body)
 }
 
+#[allow(clippy::needless_pass_by_value, reason = "a part of the answer")]
 fn answer(status: u16, mut head: Map<String, Value>, body: Value) -> Value {
     head.insert("cache-control".into(), json!("no-store"));
     json!({"status": status, "headers": head, "body": body})

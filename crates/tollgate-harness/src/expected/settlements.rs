@@ -56,7 +56,7 @@ pub(crate) fn released(settlement: &Settlement) -> Value {
 /// The answer to `/v1/renew`.
 pub(crate) fn renewed(settlement: &Settlement) -> Value {
     let (done, gone) = counted(settlement);
-    let leases = settlement.limits.iter().filter(|(_, _, made)| is_allowed(made));
+    let leases = settlement.limits.iter().filter(|(_, _, made)| is_allowed(*made));
     let lease = leases.filter_map(|(check, _, _)| check.limit.lease_us()).min();
     let body = json!({
         "held": gone == 0,
@@ -67,11 +67,11 @@ pub(crate) fn renewed(settlement: &Settlement) -> Value {
     json!({"status": 200, "headers": {"cache-control": "no-store"}, "body": body})
 }
 
-fn is_allowed(made: &Option<ExpectedDecision>) -> bool {
+fn is_allowed(made: Option<ExpectedDecision>) -> bool {
     made.is_some_and(|made| made.allowed)
 }
 
 fn counted(settlement: &Settlement) -> (usize, usize) {
-    let done = settlement.limits.iter().filter(|(_, _, made)| is_allowed(made)).count();
+    let done = settlement.limits.iter().filter(|(_, _, made)| is_allowed(*made)).count();
     (done, settlement.limits.len() - done)
 }

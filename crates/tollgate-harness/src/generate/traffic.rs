@@ -208,7 +208,9 @@ impl Traffic<'_> {
             return Action::Look;
         }
         let (_, parts) = self.model.group(node, &items);
-        parts.iter().for_each(|part| self.edges.learn(part));
+        for part in &parts {
+            self.edges.learn(part);
+        }
         Action::Group { items }
     }
 
@@ -270,7 +272,9 @@ impl Traffic<'_> {
         let (of, since) = *self.rng.pick(&self.held);
         if self.rng.one_in(3) {
             // The ends of leases that the renewal moves.
-            LEASES.iter().for_each(|lease| self.edges.add(since + lease));
+            for lease in LEASES {
+                self.edges.add(since + lease);
+            }
             self.model.renew(node, of);
             Action::Renew { of }
         } else {

@@ -39,7 +39,7 @@ impl Envelopes {
                 (AskSpec::Take { .. }, Some(made)) if verdict.allowed && made.allowed => {
                     envelope.admitted.push((now, made.granted));
                 }
-                (AskSpec::Take { .. }, _) | (AskSpec::Rescale { .. }, _) => {}
+                (AskSpec::Take { .. } | AskSpec::Rescale { .. }, _) => {}
                 _ => envelope.other = true,
             }
         }
