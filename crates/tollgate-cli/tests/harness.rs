@@ -10,6 +10,8 @@
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+#![allow(clippy::expect_used, reason = "a setting that cannot be read ends the test")]
+
 use std::{env, fs};
 
 use tollgate_harness::Harness;

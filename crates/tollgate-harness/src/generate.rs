@@ -21,7 +21,7 @@ pub(crate) fn case(seed: u64) -> Case {
     let mut rng = Rng::new(seed);
     let store = match seed % 8 {
         0 | 1 => StoreKind::Memory,
-        2 | 3 | 4 => StoreKind::Redis,
+        2..=4 => StoreKind::Redis,
         5 => StoreKind::Valkey,
         _ => StoreKind::Cluster,
     };

@@ -62,8 +62,8 @@ impl Starting {
         }
         command.env("TOLLGATE_TEST_CLOCK", start.clock);
         let child = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(errors).spawn();
-        let child =
-            child.unwrap_or_else(|error| panic!("cannot start {:?}: {error}", start.program));
+        let child = child
+            .unwrap_or_else(|error| panic!("cannot start {}: {error}", start.program.display()));
         Self { child, log }
     }
 

@@ -232,7 +232,13 @@ impl Traffic<'_> {
     fn throttle(&mut self, node: usize) -> Action {
         let via = *self.rng.pick(&[Via::Http, Via::Resp]);
         let count = if self.rng.one_in(2) { 1 } else { self.rng.between(2, 6) };
-        let throttles: Vec<Throttle> = (0..count).map(|_| self.one_throttle(via)).collect();
+        let mut throttles: Vec<Throttle> = (0..count).map(|_| self.one_throttle(via)).collect();
+        if via == Via::Resp && self.rng.one_in(2) {
+            // A unit comes back between two takes of one pipeline.
+            let first = throttles[0].clone();
+            throttles.push(Throttle { cost: -1, ..first.clone() });
+            throttles.push(Throttle { cost: 1, ..first });
+        }
         for throttle in &throttles {
             let evaluation = self.model.throttle(node, throttle, via == Via::Resp);
             self.edges.learn(&evaluation);
@@ -262,7 +268,8 @@ impl Traffic<'_> {
             0 => 0,
             1 => 2,
             2 | 4 if via == Via::Resp => -1,
-            3 => 9,
+            3 => i64::try_from(quota.capacity()).unwrap_or(1),
+            5 => 9,
             _ => 1,
         };
         Throttle { key: format!("k{key}"), quota, algorithm, cost }

@@ -109,7 +109,6 @@ impl Changes {
 
     /// The buckets that a change of tier rescales.
     pub(crate) fn carried_over(
-        &self,
         change: &TierChange,
         old: &[Owed],
         new: &[Owed],

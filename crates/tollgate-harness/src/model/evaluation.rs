@@ -182,7 +182,7 @@ impl Verdict {
             let Some(made) = self.decisions[place].filter(|_| !checks[place].shadow) else {
                 continue;
             };
-            let Some(reason) = made.reason else { return None };
+            let reason = made.reason?;
             let wait = obstinacy(reason, made.retry_after_us);
             if first.is_none_or(|(_, other)| wait < other) {
                 first = Some((place, wait));

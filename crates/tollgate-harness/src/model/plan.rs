@@ -114,10 +114,8 @@ fn effect(rule: &Rule, ended: Ended) -> Option<bool> {
     let cooldown = rule.cooldown.as_ref()?;
     let counts_successes = cooldown.pending_us.is_some() || cooldown.reset_on_success;
     let failure = match ended {
-        Ended::Failed { .. } => true,
-        Ended::Succeeded => false,
-        Ended::Status(401 | 403) => true,
-        Ended::Status(status) if status < 400 => false,
+        Ended::Failed { .. } | Ended::Status(401 | 403) => true,
+        Ended::Succeeded | Ended::Status(..=399) => false,
         Ended::Status(_) => return None,
     };
     (failure || counts_successes).then_some(failure)
@@ -202,7 +200,7 @@ impl Applied<'_> {
                     if let Some(change) = before {
                         let old = by_tier.get(&change.tier).map(Vec::as_slice).unwrap_or_default();
                         let old = limit::owed(rule, old, None);
-                        for (from, to, id) in changes.carried_over(change, &old, &owed, now) {
+                        for (from, to, id) in Changes::carried_over(change, &old, &owed, now) {
                             self.push_rescale(plan, to, from, id);
                         }
                     }

@@ -1,7 +1,7 @@
 //! Faults of the shared store while a request is under way.
 
 use serde_json::{Value, json};
-use tollgate_testbed::{PATIENCE, wait_until};
+use tollgate_testbed::{PATIENCE, Server, wait_until};
 
 use super::Runner;
 use super::send::check_body;
@@ -17,6 +17,7 @@ const HALF_A_DEADLINE: u64 = 4_000;
 /// So many looks in a row that see the same calls under way mean that all are.
 const SAME: usize = 30;
 const IN_FLIGHT: &str = "tollgate_store_in_flight";
+const TRIED: &str = "tollgate_store_connections_total";
 const CALLS: &str = "tollgate_store_calls_total";
 
 impl Runner<'_> {
@@ -37,7 +38,7 @@ impl Runner<'_> {
     /// A request is under way while the clock moves. Limits of one node are explained at the later time, so
     /// only the decision is compared; what it left behind is compared by later steps.
     fn slow(&mut self, node: usize, request: &Request) -> Vec<String> {
-        self.each_server(|server| server.pause());
+        self.each_server(Server::pause);
         let answered_before = match self.send_under_way(node, "/v1/check", &check_body(request)) {
             Ok(answered) => answered,
             Err(what) => return vec![what],
@@ -46,7 +47,7 @@ impl Runner<'_> {
         if !answered_before {
             self.move_clock(self.model.now() + WITHIN_DEADLINES);
         }
-        self.each_server(|server| server.resume());
+        self.each_server(Server::resume);
         let response = self.nodes[node].http.read();
         let found = self.http_answer(0, response);
         let mut expected = expected::check(&evaluation, self.model.file(), false);
@@ -78,7 +79,7 @@ impl Runner<'_> {
 
     /// Sends more looks than go in one call while each call takes a good part of its deadline.
     pub(super) fn load(&mut self, node: usize, requests: &[Request]) -> Vec<String> {
-        self.each_server(|server| server.pause());
+        self.each_server(Server::pause);
         let body: Value = requests.iter().map(check_body).collect();
         if let Err(what) = self.send_under_way(node, "/v1/check/batch", &body) {
             return vec![what];
@@ -86,15 +87,15 @@ impl Runner<'_> {
         while !self.nodes[node].http.has_response() {
             let calls = self.nodes[node].metric(CALLS);
             self.move_clock(self.model.now() + HALF_A_DEADLINE);
-            self.each_server(|server| server.resume());
+            self.each_server(Server::resume);
             let asked = &mut self.nodes[node];
             // Two calls are under way at most, and answered in their order.
             wait_until("two further calls are sent or all are answered", PATIENCE, || {
                 asked.http.has_response() || asked.metric(CALLS) >= calls + 2
             });
-            self.each_server(|server| server.pause());
+            self.each_server(Server::pause);
         }
-        self.each_server(|server| server.resume());
+        self.each_server(Server::resume);
         let response = self.nodes[node].http.read();
         let found = self.http_answer(0, response);
         let answers = found["body"].as_array().cloned().unwrap_or_default();
@@ -154,7 +155,7 @@ impl Runner<'_> {
 
     /// A request is under way while the servers stand still; then its deadline passes.
     fn outage(&mut self, node: usize, fault: Fault, request: &Request) -> Vec<String> {
-        self.each_server(|server| server.pause());
+        self.each_server(Server::pause);
         let answered_before = match self.send_under_way(node, "/v1/check", &check_body(request)) {
             Ok(answered) => answered,
             Err(what) => return vec![what],
@@ -182,15 +183,14 @@ impl Runner<'_> {
     /// The servers come back, empty.
     fn recover(&mut self, fault: Fault) {
         if fault == Fault::Pause {
-            self.each_server(|server| server.resume());
+            self.each_server(Server::resume);
             self.wait_until_ready();
             // The request that was under way has been counted by now, or never will be.
             self.flush();
             return;
         }
-        const TRIED: &str = "tollgate_store_connections_total";
         let tried: Vec<u64> = self.nodes.iter_mut().map(|node| node.metric(TRIED)).collect();
-        self.each_server(|server| server.restart());
+        self.each_server(Server::restart);
         for (node, tried) in self.nodes.iter_mut().zip(tried) {
             node.wait_for(TRIED, tried + 1);
         }
@@ -203,7 +203,7 @@ impl Runner<'_> {
         self.model.forget_shared();
     }
 
-    fn each_server(&self, act: impl Fn(&tollgate_testbed::Server)) {
+    fn each_server(&self, act: impl Fn(&Server)) {
         for server in self.shared.iter().flat_map(|shared| &shared.servers) {
             act(server);
         }

@@ -87,7 +87,7 @@ impl Redis {
         decisions: &mut [Option<Decision>],
     ) -> Result<Applied, CheckError> {
         if never_refuses(set) {
-            return self.decide_apart(set, parts, decisions).await;
+            return Box::pin(self.decide_apart(set, parts, decisions)).await;
         }
         let part = Part::of(set, parts.node).for_now();
         if !set.is_independent() && part.checks.iter().any(queues) {
@@ -102,7 +102,7 @@ impl Redis {
         if !goes_on {
             node.is_open = false;
             if own.ruling == Ruling::Refused
-                && let Err(failure) = self.explain_refused(set, &mut cluster).await
+                && let Err(failure) = Box::pin(self.explain_refused(set, &mut cluster)).await
             {
                 return self.without_store(set, decisions, &failure);
             }
