@@ -10,8 +10,6 @@
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
-#![allow(clippy::expect_used, reason = "a setting that cannot be read ends the test")]
-
 use std::{env, fs};
 
 use tollgate_harness::Harness;
@@ -26,6 +24,7 @@ fn harness() -> Harness {
     }
 }
 
+#[allow(clippy::expect_used, reason = "a setting that cannot be read ends the test")]
 fn number(name: &str, otherwise: u64) -> u64 {
     env::var(name).map_or(otherwise, |text| text.parse().expect("a whole number"))
 }
