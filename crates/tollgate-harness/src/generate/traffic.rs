@@ -105,7 +105,7 @@ impl Traffic<'_> {
             21 | 27 if self.edits => self.edit(),
             22 if self.faults => self.fault(),
             23 => Action::Look,
-            24..=26 if self.slow => self.slow(node),
+            24..=26 | 30..=34 if self.slow => self.slow(node),
             _ => self.check(id, node),
         }
     }
@@ -189,6 +189,9 @@ impl Traffic<'_> {
                     purpose = self.purpose();
                 }
                 let mut request = self.request();
+                if purpose == Purpose::Refund {
+                    request.cost = Some(self.rng.between(1, 6));
+                }
                 if self.rng.one_in(4) {
                     let Request { user, tenant, .. } = request;
                     request = Request { user, tenant, ..Request::default() };
@@ -224,7 +227,7 @@ impl Traffic<'_> {
     fn purpose(&mut self) -> Purpose {
         match self.rng.below(8) {
             0 => Purpose::Charge,
-            1 | 2 => Purpose::Refund,
+            1..=3 => Purpose::Refund,
             _ => Purpose::Take,
         }
     }
