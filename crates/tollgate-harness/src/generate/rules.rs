@@ -45,10 +45,10 @@ pub(super) fn file(rng: &mut Rng, nodes: usize) -> RuleFile {
     let limits = rng.between(3, 8);
     let mut rules: Vec<Rule> = Vec::new();
     let mut count = 0;
-    let plain = rng.one_in(4);
+    let plain = rng.one_in(3);
     while count < limits && rules.len() < 6 {
         let rule = match plain {
-            true => plain_rule(rng, rules.len()),
+            true => plain_rule(rng, rules.len(), nodes),
             false => rule(rng, rules.len(), tiers.is_some(), nodes),
         };
         count += size(&rule);
@@ -82,7 +82,7 @@ pub(super) fn file(rng: &mut Rng, nodes: usize) -> RuleFile {
 }
 
 /// A rule of whole token buckets alone: what the quick script decides, several counters to a page.
-fn plain_rule(rng: &mut Rng, number: usize) -> Rule {
+fn plain_rule(rng: &mut Rng, number: usize, nodes: usize) -> Rule {
     let key = *rng.pick(&[&["user"][..], &["user"], &["ip"], &["user", "ip"]]);
     let mut windows: Vec<Window> = Vec::new();
     for period_us in [SECOND, 10 * SECOND, 60 * SECOND, 3_600 * SECOND] {
@@ -104,7 +104,7 @@ fn plain_rule(rng: &mut Rng, number: usize) -> Rule {
         cooldown: None,
         cost: Cost::Caller,
         shadow: false,
-        node_scope: false,
+        node_scope: nodes > 1 && rng.one_in(3),
         on_store_error: *rng.pick(&[OnStoreError::Local, OnStoreError::Allow, OnStoreError::Deny]),
         debt: false,
         hidden: false,

@@ -35,7 +35,8 @@ pub(super) fn steps(rng: &mut Rng, store: StoreKind, nodes: usize, rules: &RuleF
     traffic.edits = traffic.rng.one_in(3);
     traffic.backwards = store == StoreKind::Memory && traffic.rng.one_in(3);
     let queues = rules.rules.iter().flat_map(all_windows).any(is_queue);
-    traffic.slow = store != StoreKind::Memory && !queues && !traffic.edits && traffic.rng.one_in(2);
+    traffic.slow =
+        store != StoreKind::Memory && !queues && !traffic.edits && !traffic.rng.one_in(4);
     let count = traffic.rng.between(15, 40);
     let number = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
     let mut steps: Vec<Step> = (1..=count).map(|place| traffic.step(number(place))).collect();
