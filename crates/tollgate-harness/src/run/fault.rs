@@ -46,6 +46,7 @@ impl Runner<'_> {
         let evaluation = self.model.check(0, node, Via::Http, request);
         if !answered_before {
             self.move_clock(self.model.now() + WITHIN_DEADLINES);
+            self.slowed = true;
         }
         self.each_server(Server::resume);
         let response = self.nodes[node].http.read();
