@@ -3,8 +3,12 @@
 //! The node's part is charged first, because taking it back costs nothing; then the server is
 //! asked, and if that refuses, the node's part is given back. So nothing ever has to be given back
 //! over the network. A queue of the node is the exception: places behind the last one cannot be given
-//! back, so the server is asked first, and its charge is undone if the queue is full. What cannot be refused, and could not be taken back, waits on the node's part until
-//! the set stands, so checks of that set do not meet it.
+//! back, so the server is asked first, and its charge is undone if the queue is full. A charge that cannot
+//! be refused, and could not be taken back, waits on the node's part until the set stands, so checks of
+//! that set do not meet it.
+//!
+//! A refusal names every limit that stands in the way, whichever side refuses: the other side is asked
+//! about its part in a set that is refused.
 
 use futures_util::future::join_all;
 use tollgate::{Applied, CheckError, Store, fresh_id};
@@ -101,10 +105,13 @@ impl Redis {
             own.ruling == Ruling::Admitted || own.ruling == Ruling::Refused && set.is_independent();
         if !goes_on {
             node.is_open = false;
-            if own.ruling == Ruling::Refused
-                && let Err(failure) = Box::pin(self.explain_refused(set, &mut cluster)).await
-            {
-                return self.without_store(set, decisions, &failure);
+            if own.ruling == Ruling::Refused {
+                match Box::pin(self.explain_refused(set, &mut cluster)).await {
+                    Ok(asked) if asked.ruling == Ruling::Refused => {}
+                    // A calendar window has ended meanwhile: the set is asked about another time.
+                    Ok(asked) => return Ok(asked),
+                    Err(failure) => return self.without_store(set, decisions, &failure),
+                }
             }
             node.part.hand_over(decisions);
             cluster.hand_over(decisions);
@@ -182,10 +189,14 @@ impl Redis {
                 let undone = join_all(self.give_back(&cluster));
                 let soon = self.common.soon(self.until(set.within()));
                 let _ = self.common.in_time(soon, undone).await;
-                if self.explain_refused(set, &mut cluster).await.is_err() {
-                    for decision in cluster.decisions.iter_mut().flatten() {
-                        *decision = decision.withdrawn();
-                    }
+                for decision in cluster.decisions.iter_mut().flatten() {
+                    *decision = decision.withdrawn();
+                }
+                let charged = cluster.decisions.clone();
+                match self.explain_refused(set, &mut cluster).await {
+                    Ok(asked) if asked.ruling == Ruling::Refused => {}
+                    Ok(asked) => return Ok(asked),
+                    Err(_) => cluster.decisions = charged,
                 }
             }
             decisions.fill(None);
@@ -209,7 +220,7 @@ impl Redis {
         &self,
         set: &Set<'s>,
         cluster: &mut Part<'s>,
-    ) -> Result<(), Failure> {
+    ) -> Result<Applied, Failure> {
         let mut checks = cluster.checks.clone();
         checks.extend(refusing(&cluster.checks));
         cluster.decisions.push(None);
@@ -217,7 +228,7 @@ impl Redis {
         let refused = like_named(set, &checks, fresh_id());
         let asked = self.ask(&refused, &mut cluster.decisions).await;
         cluster.decisions.pop();
-        asked.map(drop)
+        asked
     }
 
     /// Does what has waited on the node's part for the set to stand.
