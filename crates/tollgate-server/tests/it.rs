@@ -27,15 +27,12 @@ mod it {
     mod grpc_refusals;
     mod messages;
     mod metrics;
-    mod one_trace;
     mod outage;
     mod pages;
     mod proxied;
     mod random_bodies;
     mod readiness;
     mod reloading;
-    mod reports;
-    mod reservations;
     mod resp_checks;
     mod resp_client;
     mod resp_connections;
@@ -43,10 +40,9 @@ mod it {
     mod resp_throttle;
     mod resp_waiting;
     mod rule_metrics;
-    mod same_answers;
     mod shutdown;
-    mod slots;
     mod throttle;
+    mod tokens;
     mod told;
     mod undecided;
 }

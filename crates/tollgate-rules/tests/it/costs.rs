@@ -36,22 +36,6 @@ fn endpoints_cost_what_the_first_that_matches_says() {
 }
 
 #[test]
-fn what_the_sender_says_counts_where_the_rule_says_nothing() {
-    for (cost, call, units) in [
-        ("{}", get("/"), 1),
-        ("{}", get("/").cost(9), 9),
-        ("{ max: 5 }", get("/").cost(9), 5),
-        ("3", get("/").cost(9), 3),
-        ("{ default: 3 }", get("/").cost(9), 3),
-        ("{ 'GET /': 4 }", get("/").cost(9), 4),
-        ("{ 'GET /x': 4 }", get("/").cost(9), 9),
-        ("{}", get("/").cost(u64::MAX), tollgate::Cost::MAX.units()),
-    ] {
-        assert_eq!(price(cost, &call), units, "{cost} {call:?}");
-    }
-}
-
-#[test]
 fn headers_and_attributes_are_read_as_numbers() {
     let header = |value: &str| get("/").header("X-Cost", value);
     for (value, units) in [
@@ -151,44 +135,6 @@ fn a_body_of_unknown_size_costs_the_most_that_there_is() {
     assert_eq!(price("{ body: 1 per 64KiB, max: 500 }", &get("/")), 1, "it has no body");
     assert_eq!(price("{ attribute: units, max: 500 }", &post()), 1);
     assert_eq!(price("{ 'POST /': 4, body: 1 per 64KiB, max: 500 }", &post()), 4);
-}
-
-#[test]
-fn a_cost_of_nothing_only_looks() {
-    let gate = Gate::of(
-        "rules: [{ name: api, key: ip, limit: 5/min, cost: 2 }, { name: slots, key: ip, limit: { concurrent: 1 } }]",
-    );
-    let call = Call::new().peer("203.0.113.9");
-    for _ in 0..10 {
-        let told = gate.admit(1, &call.clone().cost(0));
-        assert_eq!((told.left("api"), told.cost, told.slot), (Some(5), 0, None));
-    }
-    let told = gate.admit(1, &call);
-    assert_eq!((told.left("api"), told.cost), (Some(3), 2));
-}
-
-#[test]
-fn each_rule_charges_its_own_price_and_all_or_nothing() {
-    let gate = Gate::of(
-        "
-rules:
-  - { name: requests, key: ip, limit: 100/min }
-  - { name: units, key: ip, limit: 100/min, cost: { 'GET /search': 30, default: 1 } }
-  - { name: slots, key: ip, limit: { concurrent: 10 }, cost: 5 }
-",
-    );
-    let call = get("/search").peer("203.0.113.9");
-    let told = gate.admit(3, &call);
-    assert_eq!(
-        (told.left("requests"), told.left("units"), told.left("slots~slots")),
-        (Some(97), Some(10), Some(7))
-    );
-    assert_eq!(told.cost, 30);
-    let refused = gate.refuse(&call);
-    assert_eq!(refused.rule.as_deref(), Some("units"));
-    // Refused by one, charged by none.
-    let told = gate.admit(1, &get("/other").peer("203.0.113.9"));
-    assert_eq!((told.left("requests"), told.left("units")), (Some(96), Some(9)));
 }
 
 #[test]

@@ -88,12 +88,6 @@ impl Gate {
         self.gate.decide_now(&call.request(), told).unwrap()
     }
 
-    /// Sends calls as one batch.
-    pub(crate) fn ask_batch(&self, calls: &[Call]) -> Vec<Told> {
-        let requests: Vec<_> = calls.iter().map(Call::request).collect();
-        at_once(self.gate.decide_many(&requests, |_, answer| told(answer.unwrap())))
-    }
-
     /// Reports how a call ended.
     pub(crate) fn report(&self, status: Option<u16>, call: &Call) -> Told {
         at_once(self.gate.decide_for(Purpose::Failure(status), &call.request(), told)).unwrap()

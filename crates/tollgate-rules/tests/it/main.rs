@@ -2,7 +2,6 @@
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "tests fail by panicking")]
 
-mod batches;
 mod callers;
 mod costs;
 mod descriptors;
@@ -23,7 +22,6 @@ mod repeated;
 mod reservations;
 mod scopes;
 mod second_bursts;
-mod shadow;
 mod stores;
 mod tiers;
 mod told;

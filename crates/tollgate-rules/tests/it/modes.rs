@@ -1,88 +1,11 @@
 //! Shadows, soft limits, slots in flight and cooldowns.
 
-use tollgate::{Refusal, Span};
 use tollgate_rules::{Directory, Outcome};
 
 use crate::gate::{Call, Gate, NOVEMBER, rules};
 
 fn call() -> Call {
     Call::to("POST", "/login").peer("203.0.113.9").told("user", "ann")
-}
-
-#[test]
-fn a_shadow_counts_beside_the_rule_it_may_replace() {
-    let gate = Gate::of(
-        "
-rules:
-  - { name: now, key: ip, limit: 5/min }
-  - { name: then, key: ip, limit: 2/min, mode: shadow }
-",
-    );
-    for (allowed, now, then) in
-        [(true, 4, 1), (true, 3, 0), (true, 2, 0), (true, 1, 0), (true, 0, 0)]
-    {
-        let told = gate.ask(&call());
-        assert_eq!(
-            (told.allowed, told.left("now"), told.left("then")),
-            (allowed, Some(now), Some(then))
-        );
-        assert_eq!(told.rule.as_deref(), Some("now"), "a shadow says nothing about the answer");
-    }
-    assert_eq!(gate.refuse(&call()).rule.as_deref(), Some("now"));
-}
-
-#[test]
-fn shadows_alone_never_refuse() {
-    let gate = Gate::of(
-        "
-rules:
-  - { name: limit, key: ip, limit: 1/min, mode: shadow }
-  - { name: soft, key: ip, limit: 1/min, soft: { extra: 1, delay: 1s }, mode: shadow }
-  - { name: slots, key: ip, limit: { concurrent: 1 }, mode: shadow }
-  - { name: cooldown, key: ip, cooldown: { after: 1, within: 1m, block: 1h }, mode: shadow }
-",
-    );
-    assert!(gate.report(Some(401), &call()).allowed);
-    for _ in 0..5 {
-        let told = gate.admit(1, &call());
-        assert_eq!(told.delay, Span::ZERO);
-    }
-}
-
-#[test]
-fn a_soft_limit_admits_extra_after_a_delay() {
-    let gate =
-        Gate::of("rules: [{ name: api, key: ip, limit: 3/min, soft: { extra: 2, delay: 200ms } }]");
-    assert_eq!(gate.admit(3, &call()).delay, Span::ZERO);
-    for _ in 0..2 {
-        assert_eq!(gate.admit(1, &call()).delay, Span::from_millis(200));
-    }
-    let refused = gate.refuse(&call());
-    assert_eq!(refused.delay, Span::ZERO);
-    assert_eq!(refused.retry_after, Some(Span::from_secs(20)), "the limit itself comes back first");
-    gate.wait(Span::from_secs(20));
-    assert_eq!(gate.admit(1, &call()).delay, Span::ZERO);
-    gate.refuse(&call());
-}
-
-#[test]
-fn grace_is_a_quota_of_its_own() {
-    let gate = Gate::of("rules: [{ name: api, key: ip, limit: 2/min, soft: { grace: 3/day } }]");
-    assert_eq!(gate.admitted(&call(), 20), 5);
-    gate.wait(Span::from_secs(60));
-    assert_eq!(gate.admitted(&call(), 20), 2, "the grace is used up for the day");
-    gate.wait(Span::from_secs(86_400));
-    assert_eq!(gate.admitted(&call(), 20), 5);
-}
-
-#[test]
-fn each_window_has_its_own_beyond() {
-    let gate =
-        Gate::of("rules: [{ name: api, key: ip, limit: [2/min, 3/hour], soft: { extra: 1 } }]");
-    // Two in the minute and one beyond; the fourth is beyond the minute's extra.
-    assert_eq!(gate.admitted(&call(), 20), 3);
-    gate.wait(Span::from_secs(60));
-    assert_eq!(gate.admitted(&call(), 20), 1, "the hour has one beyond it");
 }
 
 #[test]
@@ -99,32 +22,6 @@ rules: [{ name: api, key: user, limit: { tier: api }, soft: { extra: 1 } }]
         let call = Call::new().told("user", "ann").told("plan", plan);
         assert_eq!(Gate::of(text).admitted(&call, 20), admitted, "{plan}");
     }
-}
-
-#[test]
-fn a_queue_delays_by_itself() {
-    let gate = Gate::of("rules: [{ name: api, key: ip, limit: 1/s burst 3, algorithm: queue }]");
-    let delays: Vec<u64> = (0..4).map(|_| gate.admit(1, &call()).delay.as_millis_ceil()).collect();
-    assert_eq!(delays, [0, 1_000, 2_000, 3_000], "one at once, three wait");
-    gate.refuse(&call());
-}
-
-#[test]
-fn slots_are_held_until_they_are_given_back() {
-    let gate =
-        Gate::of("rules: [{ name: reports, key: ip, limit: { concurrent: 2, lease: 30s } }]");
-    let first = gate.admit(1, &call()).slot.unwrap();
-    let second = gate.admit(1, &call()).slot.unwrap();
-    assert_ne!(first, second);
-    assert_eq!(gate.refuse(&call()).refusal, Some(Refusal::Busy));
-    assert_eq!((gate.release(&first).released, gate.release(&first).gone), (1, 1), "once only");
-    let third = gate.admit(1, &call()).slot.unwrap();
-    gate.refuse(&call());
-    // Whoever dies holds it as long as the lease.
-    gate.wait(Span::from_secs(30));
-    assert_eq!(gate.release(&second).gone, 1);
-    gate.admit(2, &call());
-    assert_eq!(gate.release(&third).gone, 1);
 }
 
 #[test]
@@ -163,44 +60,6 @@ fn slots_outlive_a_change_of_rules() {
 }
 
 #[test]
-fn failures_block_and_blocks_grow() {
-    let gate = Gate::of(
-        "
-rules:
-  - name: login
-    match: { method: POST, path: /login }
-    key: [ip, user]
-    cooldown: { after: 3, within: 10m, block: 15m, factor: 2, longest: 1h }
-",
-    );
-    let minutes = |minutes: u64| Span::from_secs(minutes * 60);
-    for length in [15, 30, 60, 60] {
-        for failure in 1..=3 {
-            assert!(gate.ask(&call()).allowed, "before failure {failure}");
-            gate.report(Some(401), &call());
-        }
-        let refused = gate.refuse(&call());
-        assert_eq!(refused.retry_after, Some(minutes(length)));
-        assert!(matches!(refused.refusal, Some(Refusal::Blocked { .. })));
-        gate.wait(Span::from_micros(minutes(length).as_micros() - 1));
-        gate.refuse(&call());
-        gate.wait(Span::from_micros(1));
-    }
-    // Others, and other statuses, are not counted.
-    let bob = Call::to("POST", "/login").peer("203.0.113.9").told("user", "bob");
-    for status in [200, 302, 404, 500] {
-        for _ in 0..5 {
-            gate.report(Some(status), &bob);
-        }
-    }
-    gate.report(None, &bob);
-    gate.report(Some(403), &bob);
-    gate.admit(10, &bob);
-    gate.report(Some(401), &bob);
-    gate.refuse(&bob);
-}
-
-#[test]
 fn a_report_charges_nothing_but_cooldowns() {
     let gate = Gate::of(
         "
@@ -214,62 +73,6 @@ rules:
     let told = gate.admit(1, &call());
     assert_eq!((told.left("api"), told.left("login")), (Some(4), Some(4)));
     assert!(gate.report(Some(500), &call()).left.is_empty());
-}
-
-#[test]
-fn attempts_count_until_they_are_reported_or_expire() {
-    let gate = Gate::of(
-        "
-rules:
-  - name: login
-    key: ip
-    cooldown: { after: 3, within: 10m, block: 15m, pending: 10s }
-",
-    );
-    gate.admit(3, &call());
-    let refused = gate.refuse(&call());
-    assert_eq!(refused.retry_after, Some(Span::from_secs(10)), "the first expires then");
-    assert!(matches!(refused.refusal, Some(Refusal::Exhausted { .. })));
-    gate.wait(Span::from_secs(4));
-    gate.report(Some(200), &call());
-    gate.admit(1, &call());
-    gate.report(Some(500), &call());
-    gate.refuse(&call());
-    gate.report(Some(401), &call());
-    assert_eq!(gate.refuse(&call()).retry_after, Some(Span::from_secs(6)), "a failure stays");
-    gate.wait(Span::from_secs(6));
-    gate.admit(1, &call());
-    gate.refuse(&call());
-}
-
-#[test]
-fn a_success_clears_failures_where_it_is_to() {
-    let rules = |reset: &str| {
-        format!(
-            "rules: [{{ name: login, key: ip, cooldown: {{ after: 2, within: 1h, block: 1h{reset} }} }}]"
-        )
-    };
-    for (reset, clears) in
-        [("", false), (", reset_on_success: false", false), (", reset_on_success: true", true)]
-    {
-        let gate = Gate::of(&rules(reset));
-        gate.report(Some(401), &call());
-        gate.report(Some(404), &call());
-        gate.report(Some(302), &call());
-        gate.report(Some(401), &call());
-        assert_eq!(gate.ask(&call()).allowed, clears, "{reset}");
-    }
-}
-
-#[test]
-fn a_look_is_no_attempt() {
-    let gate = Gate::of(
-        "rules: [{ name: login, key: ip, cooldown: { after: 1, within: 1h, block: 1h, pending: 1m } }]",
-    );
-    let look = call().cost(0);
-    gate.admit(3, &look);
-    gate.admit(1, &call().cost(7));
-    gate.refuse(&call());
 }
 
 #[test]

@@ -31,35 +31,6 @@ fn before(time: Time) -> Time {
 }
 
 #[test]
-fn a_caller_has_another_limit_of_one_rule() {
-    let gate = Gate::of(&with("overrides: [{ caller: { user: ann }, rule: api, limit: 7/min }]"));
-    assert_eq!(gate.admitted(&user("ann"), 20), 7);
-    assert_eq!(gate.admitted(&user("bob"), 20), 2);
-    let other = Gate::of(&with(
-        "overrides: [{ caller: { user: [ann, bob] }, rule: api, limit: [5/min, 7/hour] }]",
-    ));
-    assert_eq!(other.admitted(&user("bob"), 20), 5);
-    other.wait(Span::from_secs(60));
-    assert_eq!(other.admitted(&user("bob"), 20), 2);
-}
-
-#[test]
-fn a_rule_has_another_limit_for_a_time() {
-    let gate = Gate::of(&with(
-        "overrides: [{ rule: api, limit: 5/min, from: '2026-11-01T10:00:00Z', until: '2026-11-01T11:00:00Z' }]",
-    ));
-    for (number, (time, limit)) in
-        [(before(hours(10)), 2), (hours(10), 5), (before(hours(11)), 5), (hours(11), 2)]
-            .into_iter()
-            .enumerate()
-    {
-        gate.set(time);
-        let call = Call::new().header("x-user", format!("u{number}"));
-        assert_eq!(gate.admitted(&call, 20), limit, "{time:?}");
-    }
-}
-
-#[test]
 fn an_override_hands_out_no_second_burst() {
     let gate = Gate::of(&with(
         "overrides: [{ caller: { user: ann }, rule: api, limit: 2/min burst 2, from: '2026-11-01T10:00:00Z' }]",
@@ -68,23 +39,6 @@ fn an_override_hands_out_no_second_burst() {
     assert_eq!(gate.admitted(&user("ann"), 20), 2);
     gate.set(hours(10));
     gate.refuse(&user("ann"));
-}
-
-#[test]
-fn the_last_word_counts() {
-    let gate = Gate::of(&with(
-        "
-overrides:
-  - { caller: { user: ann }, rule: api, limit: 7/min }
-  - { caller: { user: ann }, rule: api, limit: 3/min, until: '2026-11-01T10:00:00Z' }
-  - { rule: api, limit: 9/min }
-",
-    ));
-    // For one caller is stronger than for everybody.
-    assert_eq!(gate.admitted(&user("ann"), 20), 3);
-    assert_eq!(gate.admitted(&user("bob"), 20), 9);
-    gate.set(hours(10));
-    assert_eq!(gate.admitted(&user("ann"), 20), 7);
 }
 
 #[test]

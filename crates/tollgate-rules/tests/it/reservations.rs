@@ -49,77 +49,6 @@ fn charged(settled: &Settled) -> Vec<Option<u64>> {
 }
 
 #[test]
-fn what_was_not_used_is_given_back_to_every_limit_that_charged_it() {
-    let gate = Gate::of(TOKENS);
-    let text = reserve(&gate, &ann().cost(600));
-    assert_eq!(left(&gate, &ann()), [9, 400, 4_400]);
-    let settled = settle(&gate, &text, 250);
-    assert!(settled.is_settled());
-    assert_eq!(charged(&settled), [Some(1), Some(250), Some(250)]);
-    assert_eq!(left(&gate, &ann()), [9, 750, 4_750], "a request is a request, whatever it used");
-}
-
-#[test]
-fn what_was_used_beyond_is_charged_as_far_as_there_is_any() {
-    let gate = Gate::of(TOKENS);
-    let text = reserve(&gate, &ann().cost(600));
-    assert_eq!(charged(&settle(&gate, &text, 900)), [Some(1), Some(900), Some(900)]);
-    let text = reserve(&gate, &ann().cost(50));
-    let settled = settle(&gate, &text, 3_000);
-    assert_eq!(charged(&settled), [Some(1), Some(100), Some(3_000)], "there were 100 left");
-    assert_eq!(left(&gate, &ann()), [8, 0, 1_100]);
-    let told = gate.refuse(&ann().cost(1));
-    assert_eq!(told.retry_after, Some(Span::from_micros(3_600_000)), "and no debt");
-}
-
-#[test]
-fn with_debt_as_much_again_is_owed_and_no_more() {
-    let gate = Gate::of(
-        "
-identify: { tier: { lookup: user, table: { ann: gold }, default: free } }
-tiers: { free: { tokens: 10/min }, gold: { tokens: 1000/hour } }
-rules:
-  - { name: tokens, key: user, limit: [1000/hour, 5000/day], debt: true }
-  - { name: by-tier, key: user, limit: { tier: tokens }, debt: true }
-",
-    );
-    let text = reserve(&gate, &ann().cost(600));
-    let settled = settle(&gate, &text, 3_000);
-    assert_eq!(
-        charged(&settled),
-        [Some(2_000), Some(3_000), Some(2_000)],
-        "1000, and 1000 of debt"
-    );
-    let told = gate.refuse(&ann().cost(1));
-    let wait = Span::from_micros(3_603_600_000);
-    assert_eq!(told.retry_after, Some(wait), "an hour to get out of debt");
-    gate.wait(wait);
-    gate.admit(1, &ann().cost(1));
-}
-
-#[test]
-fn nothing_used_gives_all_of_it_back() {
-    let gate = Gate::of(TOKENS);
-    let text = reserve(&gate, &ann().cost(600));
-    assert_eq!(charged(&settle(&gate, &text, 0)), [Some(0), Some(0), Some(0)]);
-    assert_eq!(left(&gate, &ann()), [10, 1_000, 5_000]);
-}
-
-#[test]
-fn a_reservation_is_settled_once() {
-    let gate = Gate::of(TOKENS);
-    for (first, second) in [(0, 0), (250, 0), (600, 900), (900, 0)] {
-        let text = reserve(&gate, &ann().cost(100));
-        assert!(settle(&gate, &text, first).is_settled());
-        let before = left(&gate, &ann());
-        let again = settle(&gate, &text, second);
-        assert_eq!((again.is_settled(), again.refusal()), (false, Some(Refusal::Spent)));
-        assert_eq!(left(&gate, &ann()), before);
-        gate.wait(Span::from_secs(2 * 86_400));
-    }
-}
-
-#[test]
 fn one_that_is_never_settled_stays_charged_and_lapses() {
     let gate = Gate::of("rules: [{ name: tokens, key: user, limit: 1000/min }]");
     let [early, late] = [(); 2].map(|()| reserve(&gate, &ann().cost(100)));
@@ -136,38 +65,6 @@ fn one_that_is_never_settled_stays_charged_and_lapses() {
     reserve(&charged, &ann().cost(600));
     charged.wait(Span::from_secs(60));
     assert_eq!(left(&charged, &ann()), [10, 416, 4_403], "nothing comes back but by time");
-}
-
-#[test]
-fn prices_are_kept_and_estimates_corrected() {
-    let gate = Gate::of(
-        "
-rules:
-  - { name: said, key: [], limit: 100/min }
-  - { name: priced, key: [], limit: 100/min, cost: { GET /search: 5, default: 2 } }
-  - { name: endpoint, key: [], limit: 100/min, cost: { GET /search: 5 } }
-  - { name: measured, key: [], limit: 100/min, cost: { attribute: tokens, default: 3 } }
-  - { name: at-most, key: [], limit: 100/min, cost: { attribute: tokens, max: 50 } }
-",
-    );
-    for (call, at_first, in_the_end) in [
-        (Call::to("GET", "/search").cost(10), [10, 5, 5, 3, 10], [60, 5, 5, 3, 50]),
-        (Call::to("GET", "/other").cost(10), [10, 2, 10, 3, 10], [60, 2, 60, 3, 50]),
-        (
-            Call::to("GET", "/other").cost(10).attribute("tokens", tollgate_rules::Value::Whole(7)),
-            [10, 2, 10, 7, 7],
-            [60, 2, 60, 60, 50],
-        ),
-    ] {
-        let text = reserve(&gate, &call);
-        let used =
-            |gate: &Gate| left(gate, &call).iter().map(|left| 100 - left).collect::<Vec<_>>();
-        assert_eq!(used(&gate), at_first, "{call:?}");
-        let settled = settle(&gate, &text, 60);
-        assert_eq!(charged(&settled), in_the_end.map(Some), "{call:?}");
-        assert_eq!(used(&gate), in_the_end, "{call:?}");
-        gate.wait(Span::from_secs(120));
-    }
 }
 
 #[test]
@@ -247,19 +144,6 @@ fn what_was_changed_is_no_reservation_and_neither_is_a_slot() {
 }
 
 #[test]
-fn nothing_is_reserved_where_nothing_is_charged() {
-    let gate = Gate::of(TOKENS);
-    assert_eq!(reserved(&gate, &ann().cost(0)), None, "a look");
-    assert_eq!(reserved(&gate, &ann().cost(6_000)), None, "refused");
-    let unlimited =
-        Gate::of("rules: [{ name: all, key: user, limit: 9/min, match: { path: /other } }]");
-    assert_eq!(reserved(&unlimited, &ann().cost(10)), None);
-    let shadow = Gate::of("rules: [{ name: all, key: user, limit: 100/min, mode: shadow }]");
-    let text = reserve(&shadow, &ann().cost(10));
-    assert_eq!(charged(&settle(&shadow, &text, 4)), [Some(4)], "a shadow counts as the rule would");
-}
-
-#[test]
 fn reservations_outlive_a_change_of_rules_but_not_their_rule() {
     let gate = Gate::of(TOKENS);
     let [first, second] = [(); 2].map(|()| reserve(&gate, &ann().cost(100)));
@@ -271,25 +155,4 @@ fn reservations_outlive_a_change_of_rules_but_not_their_rule() {
     assert_eq!(settled.limits[1].of, None);
     gate.replace("secret: abcdefghijklmnopqrstuvwxyz0123456789\nrules: []");
     assert_eq!(settle(&gate, &second, 50).refusal(), Some(Refusal::Lost));
-}
-
-#[test]
-fn a_slot_is_renewed_as_long_as_it_is_held() {
-    let gate =
-        Gate::of("rules: [{ name: reports, key: user, limit: { concurrent: 1, lease: 30s } }]");
-    let slot = gate.admit(1, &ann()).slot.unwrap();
-    for _ in 0..3 {
-        gate.wait(Span::from_secs(29));
-        let renewed = at_once(gate.gate.renew(&slot)).unwrap().unwrap();
-        assert_eq!(
-            (renewed.renewed, renewed.gone, renewed.lease),
-            (1, 0, Some(Span::from_secs(30)))
-        );
-        gate.refuse(&ann());
-    }
-    gate.wait(Span::from_secs(30));
-    let renewed = at_once(gate.gate.renew(&slot)).unwrap().unwrap();
-    assert_eq!((renewed.renewed, renewed.gone, renewed.lease), (0, 1, None));
-    gate.admit(1, &ann());
-    assert_eq!(gate.release(&slot).gone, 1, "it is somebody else's now");
 }

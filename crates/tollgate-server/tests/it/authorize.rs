@@ -10,13 +10,8 @@ use super::gate::Gate;
 const RULES: &str = "
 identify:
   ip: { trusted_proxies: [127.0.0.0/8] }
-  user: { header: x-user-id }
-  key: { query: key }
 rules:
   - { name: checkout, match: { method: POST, path: /checkout, host: shop.example }, key: [], limit: 1/min }
-  - { name: per-user, match: { path: /mine }, key: user, limit: 1/min }
-  - { name: per-address, match: { path: /addressed }, key: ip, limit: 1/min }
-  - { name: per-key, match: { path: /keyed }, key: key, limit: 1/min }
 ";
 
 async fn ask(client: &mut Client, line: &str, headers: &[(&str, &str)]) -> Reply {
@@ -157,34 +152,6 @@ async fn targets_with_a_fragment_are_errors() {
 }
 
 #[tokio::test]
-async fn it_is_the_same_question_as_a_check() {
-    let (gate, _) = Gate::by(RULES).await;
-    let mut client = gate.client().await;
-    let told = |uri: &'static str| [("X-Forwarded-Method", "GET"), ("X-Forwarded-Uri", uri)];
-    let with = |uri, more: &[(&'static str, &'static str)]| [&told(uri)[..], more].concat();
-    for (headers, body) in [
-        (
-            with("/mine", &[("X-User-Id", "42")]),
-            json!({"attributes": {"method": "GET", "path": "/mine"}, "headers": {"x-user-id": "42"}}),
-        ),
-        (
-            with("/addressed", &[("X-Forwarded-For", "198.51.100.1, 203.0.113.9")]),
-            json!({"attributes": {"method": "GET", "path": "/addressed"}, "peer": "203.0.113.9"}),
-        ),
-        (
-            with("/keyed?key=k", &[]),
-            json!({"attributes": {"method": "GET", "path": "/keyed?key=k"}}),
-        ),
-    ] {
-        assert_eq!(ask(&mut client, "GET /v1/authorize", &headers).await.status, 200);
-        let refused = client.post("/v1/check", body.to_string()).await;
-        assert_eq!(refused.status, 429, "{headers:?} met the same counter");
-    }
-    let other = with("/addressed", &[("X-Forwarded-For", "198.51.100.1")]);
-    assert_eq!(ask(&mut client, "GET /v1/authorize", &other).await.status, 200);
-}
-
-#[tokio::test]
 async fn what_a_client_may_have_forged_is_not_believed() {
     let (gate, _) = Gate::by(RULES).await;
     let mut client = gate.client().await;
@@ -241,21 +208,4 @@ async fn a_body_is_read_past() {
         client.send(head + &body).await;
         assert_eq!(client.reply().await.status, 200);
     }
-}
-
-#[tokio::test]
-async fn slots_and_delays_are_told_in_headers() {
-    let rules = "rules: [{ name: slots, key: [], limit: { concurrent: 1 } }, \
-                         { name: queue, key: [], limit: 1/s burst 3, algorithm: queue }]";
-    let (gate, _) = Gate::by(rules).await;
-    let mut client = gate.client().await;
-    let line = "GET /v1/authorize/";
-    let reply = ask(&mut client, line, &[]).await;
-    let slot = reply.header("x-tollgate-slot").unwrap().to_owned();
-    assert_eq!((reply.status, reply.header("x-tollgate-delay-ms")), (200, None));
-    assert_eq!(ask(&mut client, line, &[]).await.status, 429);
-    let released = client.post("/v1/release", json!({"slot": slot}).to_string()).await;
-    assert_eq!(released.json()["released"], 1);
-    let reply = ask(&mut client, line, &[]).await;
-    assert_eq!((reply.status, reply.header("x-tollgate-delay-ms")), (200, Some("1000")));
 }

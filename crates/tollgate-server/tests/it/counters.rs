@@ -1,28 +1,8 @@
 //! Which requests share a counter, and which do not.
 
-use std::time::Duration;
-
 use serde_json::json;
 
 use super::gate::Gate;
-
-#[tokio::test]
-async fn every_algorithm_admits_the_amount_and_counts_one_key_alone() {
-    let gate = Gate::open().await;
-    let mut client = gate.client().await;
-    for algorithm in
-        ["token_bucket", "leaky_bucket", "fixed_window", "sliding_window", "sliding_log"]
-    {
-        let body = json!({"key": "k", "quota": "3/min", "algorithm": algorithm}).to_string();
-        for left in [2, 1, 0] {
-            let reply = client.throttle(&body).await.json();
-            assert_eq!((&reply["allowed"], &reply["remaining"]), (&json!(true), &json!(left)));
-            assert_eq!(reply["decisions"][0]["limit_name"], format!("throttle:{algorithm}"));
-            assert_eq!(reply["decisions"][0]["algorithm"], algorithm);
-        }
-        assert_eq!(client.throttle(&body).await.status, 429, "{algorithm}");
-    }
-}
 
 #[tokio::test]
 async fn the_algorithm_left_out_is_a_token_bucket() {
@@ -66,23 +46,4 @@ async fn a_key_is_the_same_however_it_is_escaped() {
     assert_eq!(client.throttle(r#"{"key":"user","quota":"1/min"}"#).await.status, 200);
     assert_eq!(client.throttle(r#"{"key":"\u0075ser","quota":"1/min"}"#).await.status, 429);
     assert_eq!(client.throttle(r#"{"\u006bey":"user","quota":"1/min"}"#).await.status, 429);
-}
-
-#[tokio::test]
-async fn slices_and_strictness_reach_the_sliding_window() {
-    let gate = Gate::open().await;
-    let mut client = gate.client().await;
-    let body = |key, strict, cost| {
-        let slices = if strict { 6 } else { 1 };
-        let body = json!({"key": key, "quota": "60/min", "algorithm": "sliding_window",
-                          "slices": slices, "strict": strict, "cost": cost});
-        body.to_string()
-    };
-    for (key, strict) in [("weighted", false), ("strict", true)] {
-        assert_eq!(client.throttle(body(key, strict, 60)).await.status, 200);
-    }
-    // Half a window later and more, the weighted one forgets by and by, the strict one not yet.
-    gate.clock.advance(Duration::from_secs(65));
-    assert_eq!(client.throttle(body("weighted", false, 5)).await.status, 200);
-    assert_eq!(client.throttle(body("strict", true, 1)).await.status, 429);
 }

@@ -1,7 +1,6 @@
 //! A server that speaks gRPC, and a client that is not ours.
 
 use std::net::{SocketAddr, TcpListener};
-use std::sync::Arc;
 
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -30,7 +29,6 @@ pub(crate) use self::proto::health::{HealthCheckRequest, HealthCheckResponse};
 /// A running server.
 pub(crate) struct GrpcGate {
     pub(crate) address: SocketAddr,
-    pub(crate) clock: ManualClock,
     pub(crate) channel: Channel,
     stop: oneshot::Sender<()>,
     serving: JoinHandle<Drained>,
@@ -38,13 +36,12 @@ pub(crate) struct GrpcGate {
 
 impl GrpcGate {
     pub(crate) async fn by(rules: &str) -> Self {
-        let clock = ManualClock::default();
-        let limiter = by_rules(Memory::with_clock(clock.clone()), rules);
-        Self::open(Server::new(Arc::clone(&limiter)), clock).await
+        let limiter = by_rules(Memory::with_clock(ManualClock::default()), rules);
+        Self::open(Server::new(limiter)).await
     }
 
     #[allow(clippy::unused_async, reason = "there has to be a runtime")]
-    pub(crate) async fn open<S: Measured>(server: Server<S>, clock: ManualClock) -> Self {
+    pub(crate) async fn open<S: Measured>(server: Server<S>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
@@ -57,7 +54,7 @@ impl GrpcGate {
             server.serve(listeners, stopped).await.unwrap()
         });
         let channel = Endpoint::from_shared(format!("http://{address}")).unwrap().connect_lazy();
-        Self { address, clock, channel, stop, serving }
+        Self { address, channel, stop, serving }
     }
 
     /// One call, whatever it is.

@@ -75,12 +75,11 @@ fn ways() -> [Vec<RateLimitDescriptor>; 5] {
 
 #[tokio::test]
 async fn a_store_is_told_how_long_its_answer_is_of_use() {
-    let clock = ManualClock::default();
-    let (store, hand) = Fading::new(clock.clone());
+    let (store, hand) = Fading::new(ManualClock::default());
     hand.fade("no answer");
     let seen = Arc::default();
     let store = GivenUp { store, seen: Arc::clone(&seen) };
-    let gate = GrpcGate::open(Server::new(by_rules(store, RULES)), clock).await;
+    let gate = GrpcGate::open(Server::new(by_rules(store, RULES))).await;
     for descriptors in ways() {
         let asked = RateLimitRequest { domain: "edge".to_owned(), descriptors, hits_addend: 0 };
         for (timeout, within) in [(Some("5m"), Some(2)), (Some("1S"), Some(997)), (None, None)] {
@@ -138,8 +137,8 @@ impl Measured for Silent {
 
 #[tokio::test]
 async fn nobody_waits_longer_than_it_says_it_does() {
-    let clock = ManualClock::default();
-    let gate = GrpcGate::open(Server::new(by_rules(Silent(clock.clone()), RULES)), clock).await;
+    let silent = Silent(ManualClock::default());
+    let gate = GrpcGate::open(Server::new(by_rules(silent, RULES))).await;
     for (timeout, waited) in [("20m", "20"), ("3m", "3"), ("1n", "0"), ("0m", "0")] {
         let (head, _, _) = send(&gate, call(LIMIT, asked(), &[("grpc-timeout", timeout)])).await;
         assert_eq!(head.headers()["grpc-status"], "4");

@@ -82,9 +82,8 @@ async fn reflection_tells_of_the_services_only_if_it_is_to() {
     let gate = GrpcGate::by("rules: []").await;
     assert_eq!(list(gate.channel.clone()).await.unwrap_err().code(), Code::Unimplemented);
 
-    let clock = ManualClock::default();
-    let server = Server::new(without_rules(Memory::with_clock(clock.clone())));
-    let gate = GrpcGate::open(server.grpc_reflection(true), clock).await;
+    let server = Server::new(without_rules(Memory::with_clock(ManualClock::default())));
+    let gate = GrpcGate::open(server.grpc_reflection(true)).await;
     let reflected = list(gate.channel.clone()).await.unwrap();
     let names: Vec<String> =
         reflected.services.unwrap().service.into_iter().map(|service| service.name).collect();

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use prost_types::value::Kind;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tollgate::ManualClock;
 use tollgate_server::Server;
 use tonic::Code as Failure;
@@ -19,12 +19,7 @@ const RULES: &str = "
 identify:
   user: { attribute: user }
   tenant: { attribute: tenant, if_missing: 401 }
-  tier: { attribute: tier, default: free }
-tiers:
-  free: { api: 1/min }
-  gold: { api: 5/min }
 rules:
-  - { name: api, match: { attribute: { kind: api } }, key: user, limit: { tier: api } }
   - { name: strict, match: { attribute: { kind: strict } }, key: user, limit: 5/min, on_store_error: deny }
   - { name: local, match: { attribute: { kind: local } }, key: user, limit: 5/min }
   - { name: open, match: { attribute: { kind: open } }, key: user, limit: 5/min, on_store_error: allow }
@@ -33,13 +28,6 @@ block:
   - { user: mallory }
 ";
 
-fn header<'a>(answer: &'a RateLimitResponse, name: &str) -> Option<&'a str> {
-    let mut found = answer.response_headers_to_add.iter().filter(|header| header.key == name);
-    let first = found.next().map(|header| header.value.as_str());
-    assert!(found.next().is_none(), "{name} is told once");
-    first
-}
-
 fn metadata(answer: &RateLimitResponse, name: &str) -> Option<Kind> {
     answer.dynamic_metadata.as_ref()?.fields.get(name)?.kind.clone()
 }
@@ -47,53 +35,6 @@ fn metadata(answer: &RateLimitResponse, name: &str) -> Option<Kind> {
 #[allow(clippy::unnecessary_wraps, reason = "as it is found")]
 fn text(text: &str) -> Option<Kind> {
     Some(Kind::StringValue(text.to_owned()))
-}
-
-#[tokio::test]
-async fn headers_are_told_with_every_answer_and_a_type_only_with_a_body() {
-    let gate = GrpcGate::by(RULES).await;
-    let api = [descriptor(&[("kind", "api"), ("user", "a"), ("tier", "gold")])];
-    let answer = gate.ask(&api).await;
-    for (name, value) in [
-        ("x-ratelimit-limit", "5"),
-        ("x-ratelimit-remaining", "4"),
-        ("x-ratelimit-reset", "12"),
-        ("ratelimit-policy", r#""api";q=5;w=60"#),
-        ("ratelimit", r#""api";r=4;t=12"#),
-        ("x-ratelimit-tier", "gold"),
-    ] {
-        assert_eq!(header(&answer, name), Some(value), "{name}");
-    }
-    for name in ["content-type", "retry-after", "cache-control"] {
-        assert_eq!(header(&answer, name), None, "{name}");
-    }
-    assert_eq!(metadata(&answer, "rule"), text("api"));
-    assert_eq!(metadata(&answer, "tier"), text("gold"));
-    assert_eq!(metadata(&answer, "reason"), None);
-}
-
-#[tokio::test]
-async fn a_refusal_says_why_and_when_to_come_back() {
-    let gate = GrpcGate::by(RULES).await;
-    let api = [descriptor(&[("kind", "api"), ("user", "a"), ("tier", "free")])];
-    assert_eq!(gate.ask(&api).await.overall_code(), Code::Ok);
-    let answer = gate.ask(&api).await;
-    assert_eq!(answer.overall_code(), Code::OverLimit);
-    for (name, value) in [
-        ("x-ratelimit-remaining", "0"),
-        ("retry-after", "60"),
-        ("content-type", "application/problem+json"),
-        ("cache-control", "no-store"),
-    ] {
-        assert_eq!(header(&answer, name), Some(value), "{name}");
-    }
-    let body: Value = serde_json::from_slice(&answer.raw_body).unwrap();
-    assert_eq!((&body["status"], &body["violated-policies"]), (&json!(429), &json!(["api"])));
-    assert!(body["detail"].as_str().unwrap().contains("come back in 60 seconds"), "{body}");
-    assert_eq!(metadata(&answer, "reason"), text("exhausted"));
-    assert_eq!(metadata(&answer, "rule"), text("api"));
-    assert_eq!(metadata(&answer, "tier"), text("free"));
-    assert_eq!(metadata(&answer, "retry_after_ms"), Some(Kind::NumberValue(60_000.0)));
 }
 
 #[tokio::test]
@@ -118,9 +59,8 @@ async fn who_is_listed_or_does_not_say_who_it_is_is_refused_and_nobody_else_is_c
 
 #[tokio::test]
 async fn without_the_store_each_rule_goes_by_what_it_says() {
-    let clock = ManualClock::default();
-    let (store, hand) = Fading::new(clock.clone());
-    let gate = GrpcGate::open(Server::new(by_rules(store, RULES)), clock).await;
+    let (store, hand) = Fading::new(ManualClock::default());
+    let gate = GrpcGate::open(Server::new(by_rules(store, RULES))).await;
     hand.fade("connection refused");
     for (kind, code, by) in [
         ("strict", Code::OverLimit, "policy"),

@@ -1,14 +1,10 @@
 //! What is answered to a throttled request: verdict, status and headers.
 
-use std::time::Duration;
-
 use serde_json::json;
 use sfv::{BareItem, List, ListEntry, Parser};
 
 use super::client::Reply;
 use super::gate::Gate;
-
-const FIVE: &str = r#"{"key":"user:42","quota":"5/min"}"#;
 
 /// A field's only item: its text and its integer parameters, as any client would read them.
 fn item(reply: &Reply, name: &str) -> (String, Vec<(String, i64)>) {
@@ -25,74 +21,6 @@ fn item(reply: &Reply, name: &str) -> (String, Vec<(String, i64)>) {
 fn named(parameters: &[(&str, i64)]) -> (String, Vec<(String, i64)>) {
     let parameters = parameters.iter().map(|(name, value)| ((*name).to_owned(), *value));
     ("throttle".to_owned(), parameters.collect())
-}
-
-#[tokio::test]
-async fn the_first_request_is_admitted_and_told_how_it_stands() {
-    let gate = Gate::open().await;
-    let reply = gate.client().await.throttle(FIVE).await;
-    assert_eq!(reply.status, 200);
-    assert_eq!(
-        reply.text(),
-        "{\"allowed\":true,\"rule\":\"throttle\",\"reason\":null,\"limit\":5,\"remaining\":4,\
-         \"cost\":1,\"retry_after_ms\":null,\"reset_after_ms\":12000,\"delay_ms\":0,\
-         \"decisions\":[{\"limit_name\":\"throttle:token_bucket\",\
-         \"algorithm\":\"token_bucket\",\"allowed\":true,\"reason\":null,\"limit\":5,\
-         \"remaining\":4,\"granted\":1,\"retry_after_ms\":null,\"reset_after_ms\":12000,\
-         \"delay_ms\":0}]}"
-    );
-    assert_eq!(reply.header("content-type"), Some("application/json"));
-    assert_eq!(reply.header("cache-control"), Some("no-store"));
-    assert_eq!(reply.header("x-ratelimit-limit"), Some("5"));
-    assert_eq!(reply.header("x-ratelimit-remaining"), Some("4"));
-    assert_eq!(reply.header("x-ratelimit-reset"), Some("12"));
-    assert_eq!(reply.header("retry-after"), None);
-    assert_eq!(item(&reply, "ratelimit-policy"), named(&[("q", 5), ("w", 60)]));
-    assert_eq!(item(&reply, "ratelimit"), named(&[("r", 4), ("t", 12)]));
-}
-
-#[tokio::test]
-async fn the_sixth_of_five_a_minute_is_refused_until_exactly_when_it_was_told() {
-    let gate = Gate::open().await;
-    let mut client = gate.client().await;
-    for _ in 0..5 {
-        assert_eq!(client.throttle(FIVE).await.status, 200);
-    }
-    let refused = client.throttle(FIVE).await;
-    assert_eq!(refused.status, 429);
-    let verdict = refused.json();
-    assert_eq!(verdict["allowed"], false);
-    assert_eq!(verdict["reason"], "exhausted");
-    assert_eq!(verdict["retry_after_ms"], 12_000);
-    assert_eq!(verdict["reset_after_ms"], 60_000);
-    assert_eq!(verdict["decisions"][0]["granted"], 0);
-    assert_eq!(refused.header("content-type"), Some("application/problem+json"));
-    assert_eq!(refused.header("cache-control"), Some("no-store"));
-    assert_eq!(refused.header("x-ratelimit-limit"), Some("5"));
-    assert_eq!(refused.header("x-ratelimit-remaining"), Some("0"));
-    assert_eq!(refused.header("x-ratelimit-reset"), Some("60"));
-    assert_eq!(refused.header("retry-after"), Some("12"));
-    assert_eq!(item(&refused, "ratelimit-policy"), named(&[("q", 5), ("w", 60)]));
-    assert_eq!(item(&refused, "ratelimit"), named(&[("r", 0), ("t", 12)]));
-
-    gate.clock.advance(Duration::from_micros(11_999_999));
-    let early = client.throttle(FIVE).await;
-    assert_eq!(early.status, 429);
-    assert_eq!(early.json()["retry_after_ms"], 1, "rounded up, never to nothing");
-    assert_eq!(early.header("retry-after"), Some("1"));
-    gate.clock.advance(Duration::from_micros(1));
-    assert_eq!(client.throttle(FIVE).await.status, 200);
-}
-
-#[tokio::test]
-async fn a_cost_of_zero_only_looks() {
-    let gate = Gate::open().await;
-    let mut client = gate.client().await;
-    client.throttle(FIVE).await;
-    for _ in 0..10 {
-        let peeked = client.throttle(r#"{"key":"user:42","quota":"5/min","cost":0}"#).await;
-        assert_eq!((peeked.status, &peeked.json()["remaining"]), (200, &json!(4)));
-    }
 }
 
 #[tokio::test]
@@ -128,16 +56,6 @@ async fn a_refusal_has_the_status_that_was_asked_for() {
     let fields: Vec<_> = mistaken.problem()["errors"].as_array().unwrap().clone();
     let fields: Vec<_> = fields.iter().map(|error| error["field"].clone()).collect();
     assert_eq!(fields, ["deny_status", "key", "quota"]);
-}
-
-#[tokio::test]
-async fn a_queue_says_how_long_to_wait_for_the_turn() {
-    let gate = Gate::open().await;
-    let mut client = gate.client().await;
-    let body = r#"{"key":"k","quota":"2/s burst 1","algorithm":"queue"}"#;
-    assert_eq!(client.throttle(body).await.json()["delay_ms"], 0);
-    assert_eq!(client.throttle(body).await.json()["delay_ms"], 500);
-    assert_eq!(client.throttle(body).await.status, 429);
 }
 
 #[tokio::test]

@@ -122,15 +122,3 @@ rules:
         (&json!("Temporary reduced capacity"), &Value::Null)
     );
 }
-
-#[tokio::test]
-async fn one_of_a_list_is_told_as_if_it_had_come_alone() {
-    let gate = Gate::open().await;
-    let mut client = gate.client().await;
-    let list = r#"[{"key":"a","quota":"1/min"},{"key":"a","quota":"1/min"}]"#;
-    let reply = client.post("/v1/throttle/batch", list).await;
-    let verdicts = reply.json();
-    assert_eq!(reply.header("content-type"), Some("application/json"));
-    assert_eq!((verdicts[0].get("status"), &verdicts[1]["status"]), (None, &json!(429)));
-    assert_eq!(verdicts[1]["violated-policies"], json!(["throttle"]));
-}
