@@ -91,6 +91,13 @@ pub(crate) fn report(evaluation: &Evaluation, file: &RuleFile) -> Value {
 #[allow(clippy::needless_pass_by_value, reason = "a part of the answer")]
 fn answer(status: u16, mut head: Map<String, Value>, body: Value) -> Value {
     head.insert("cache-control".into(), json!("no-store"));
+    let kind = match status {
+        ..400 => "application/json",
+        _ => "application/problem+json",
+    };
+    if !body.is_null() {
+        head.insert("content-type".into(), json!(kind));
+    }
     json!({"status": status, "headers": head, "body": body})
 }
 

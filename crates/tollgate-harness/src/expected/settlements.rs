@@ -44,13 +44,13 @@ pub(crate) fn settled(settlement: &Settlement, cost: u64, file: &RuleFile) -> Va
         "cost": cost,
         "decisions": decisions.collect::<Vec<_>>(),
     });
-    json!({"status": 200, "headers": {"cache-control": "no-store"}, "body": body})
+    json!({"status": 200, "headers": head(), "body": body})
 }
 
 /// The answer to `/v1/release`.
 pub(crate) fn released(settlement: &Settlement) -> Value {
     let (done, gone) = counted(settlement);
-    json!({"status": 200, "headers": {"cache-control": "no-store"}, "body": {"released": done, "gone": gone}})
+    json!({"status": 200, "headers": head(), "body": {"released": done, "gone": gone}})
 }
 
 /// The answer to `/v1/renew`.
@@ -64,7 +64,12 @@ pub(crate) fn renewed(settlement: &Settlement) -> Value {
         "gone": gone,
         "expires_after_ms": lease.map(|lease| lease / 1_000),
     });
-    json!({"status": 200, "headers": {"cache-control": "no-store"}, "body": body})
+    json!({"status": 200, "headers": head(), "body": body})
+}
+
+/// The headers of an answer that is about no request.
+fn head() -> Value {
+    json!({"cache-control": "no-store", "content-type": "application/json"})
 }
 
 fn is_allowed(made: Option<ExpectedDecision>) -> bool {
