@@ -45,7 +45,13 @@ fn random_cases_are_answered_as_the_model_says() {
         println!("found: seed {} step {}", finding.seed, finding.step + 1);
         println!("{}\n  replay it: ./scripts/harness {file}", finding.what);
     }
+    for what in &summary.unrepeated {
+        println!("did not repeat: {what}");
+    }
     assert!(summary.findings.is_empty(), "the program and the model differ");
+    let unrepeated = summary.unrepeated.len() as u64;
+    assert!(unrepeated * 50 < summary.cases + 100, "too many differences do not repeat");
+    assert!(summary.answers > summary.refused && summary.refused > 0, "nothing was compared");
 }
 
 /// Cases that were found once, and cases that are known to break a promise. A case of the second kind fails

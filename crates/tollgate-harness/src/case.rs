@@ -209,6 +209,11 @@ pub(crate) enum Ended {
     Succeeded,
 }
 
+/// The time that an outage takes on the clock: longer than a request waits for a server.
+pub(crate) const OUTAGE_US: u64 = 200_000;
+/// The time that a slow server takes on the clock: less than the deadline of any call.
+pub(crate) const SLOW_US: u64 = 3_000;
+
 /// A fault of the shared store while a request is under way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]

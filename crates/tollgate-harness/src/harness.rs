@@ -1,6 +1,7 @@
 //! Runs cases for a time, on several workers, and writes down the ones that differ.
 
 use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -12,6 +13,8 @@ use crate::run::{Difference, Outcome, Seen, run};
 use crate::shrink::shrink;
 use crate::store::Stores;
 
+/// The start of a difference that is a wait in vain.
+const GAVE_UP: &str = "the harness gave up";
 /// The most attempts to make a case smaller; each one starts the program.
 const ATTEMPTS: usize = 120;
 
@@ -53,6 +56,8 @@ pub struct Summary {
     pub by_memory: u64,
     /// Cases that differ.
     pub findings: Vec<Finding>,
+    /// Differences that did not repeat, of cases that depend on threads.
+    pub unrepeated: Vec<String>,
 }
 
 impl Summary {
@@ -90,20 +95,19 @@ impl Harness {
                     while Instant::now() < end && !stop.load(Ordering::Relaxed) {
                         let seed = next.fetch_add(1, Ordering::Relaxed);
                         let case = generate::case(seed);
-                        let Outcome { difference, seen, .. } =
-                            run(&self.program, &mut stores, &case);
+                        let Outcome { difference, seen, .. } = self.run(&mut stores, &case);
                         summary.lock().unwrap().add(seen);
-                        let mut repeats = || {
-                            !depends_on_threads(&case)
-                                || run(&self.program, &mut stores, &case).difference.is_some()
-                        };
-                        if let Some(difference) = difference
-                            && repeats()
+                        let Some(difference) = difference else { continue };
+                        if depends_on_threads(&case)
+                            && !self.repeats(&mut stores, &case, &difference)
                         {
-                            stop.store(true, Ordering::Relaxed);
-                            let finding = self.found(&mut stores, case, &difference);
-                            summary.lock().unwrap().findings.push(finding);
+                            let what = described(&case, &difference);
+                            summary.lock().unwrap().unrepeated.push(what);
+                            continue;
                         }
+                        stop.store(true, Ordering::Relaxed);
+                        let finding = self.found(&mut stores, case, &difference);
+                        summary.lock().unwrap().findings.push(finding);
                     }
                 });
             }
@@ -111,13 +115,36 @@ impl Harness {
         summary.into_inner().unwrap()
     }
 
+    /// Runs a case; a wait in vain is a difference, too.
+    fn run(&self, stores: &mut Stores, case: &Case) -> Outcome {
+        let ran = catch_unwind(AssertUnwindSafe(|| run(&self.program, stores, case)));
+        let mut outcome = ran.unwrap_or_else(|panic| {
+            let why = panic.downcast_ref::<String>().map_or("a panic", String::as_str);
+            *stores = Stores::default();
+            let difference = Difference { step: 0, what: vec![format!("{GAVE_UP}: {why}")] };
+            Outcome { difference: Some(difference), seen: Seen::default(), broken_envelope: None }
+        });
+        if outcome.difference.is_none() && keeps_its_quotas(case) {
+            let broken = outcome.broken_envelope.take();
+            let step = case.steps.len();
+            outcome.difference = broken.map(|broken| Difference { step, what: vec![broken] });
+        }
+        outcome
+    }
+
+    fn repeats(&self, stores: &mut Stores, case: &Case, difference: &Difference) -> bool {
+        let again = self.run(stores, case).difference;
+        again.is_some_and(|again| again.kind() == difference.kind())
+    }
+
     /// Shrinks a case that differs and writes it down.
     fn found(&self, stores: &mut Stores, case: Case, first: &Difference) -> Finding {
         let (seed, step) = (case.seed, first.step);
         let mut last = first.clone();
-        let attempts = if self.shrinks { ATTEMPTS } else { 0 };
+        let gave_up = first.what.iter().any(|line| line.starts_with(GAVE_UP));
+        let attempts = if self.shrinks && !gave_up { ATTEMPTS } else { 0 };
         let small = shrink(case, attempts, |candidate| {
-            let outcome = run(&self.program, stores, candidate);
+            let outcome = self.run(stores, candidate);
             match outcome.difference {
                 Some(difference) if difference.kind() == first.kind() => {
                     last = difference;
@@ -157,8 +184,15 @@ impl Harness {
     }
 }
 
-/// Whether threads of a node decide which calls are under way when the clock moves: then only a difference
-/// that repeats is one.
+/// Whether every counter of a case has one quota and time only moves forward.
+fn keeps_its_quotas(case: &Case) -> bool {
+    let changes = |step: &Step| step.wait_us < 0 || matches!(step.action, Action::Edit { .. });
+    case.breaks.is_none() && case.rules.overrides.is_empty() && !case.steps.iter().any(changes)
+}
+
+/// Whether threads of a node decide which calls are under way when the clock moves.
+///
+/// Only a difference that repeats counts in such a case; others are reported, and few are accepted.
 fn depends_on_threads(case: &Case) -> bool {
     let slow = |step: &Step| matches!(step.action, Action::Fault { fault: Fault::Slow, .. });
     case.store == StoreKind::Cluster && case.steps.iter().any(slow)

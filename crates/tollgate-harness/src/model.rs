@@ -24,11 +24,13 @@ pub(crate) use self::evaluation::{
 };
 pub(crate) use self::limit::{Limit, span};
 use self::plan::{Aim, Circumstances, Plan};
-use crate::case::{Ended, Purpose, Request, Throttle, Via};
-use crate::rule_file::{Cost, RuleFile};
+use crate::case::{Ended, Purpose, Request, StoreKind, Throttle, Via};
+use crate::rule_file::{Algorithm, Cost, Quota, RuleFile};
 
 /// What the program has to answer.
 pub(crate) struct Model {
+    /// Whether nodes share a store.
+    shared: bool,
     oracle: Oracle,
     file: RuleFile,
     changes: Changes,
@@ -59,8 +61,9 @@ pub(crate) struct Settlement {
 }
 
 impl Model {
-    pub(crate) fn new(file: RuleFile, nodes: usize, now: u64) -> Self {
+    pub(crate) fn new(file: RuleFile, store: StoreKind, nodes: usize, now: u64) -> Self {
         Self {
+            shared: store != StoreKind::Memory,
             oracle: Oracle::new(&BTreeMap::new()),
             file,
             changes: Changes::default(),
@@ -322,13 +325,43 @@ impl Model {
     fn decide(&mut self, plan: Plan) -> Evaluation {
         let Plan { outcome, checks, cost, tier, unlimited } = plan;
         let verdict = (outcome == Outcome::Asked && !checks.is_empty()).then(|| {
-            let (admitted, decisions) = self.ask(&checks, false);
+            let refused_here = self.refused_by_node(&checks);
+            let (admitted, decisions) = refused_here
+                .map_or_else(|| self.ask(&checks, false), |decisions| (false, decisions));
             Verdict::new(&checks, decisions, admitted)
         });
         if let Some(verdict) = &verdict {
             self.envelopes.add(&checks, verdict, self.now);
         }
         Evaluation { outcome, checks, verdict, cost, tier, unlimited, now: self.now }
+    }
+
+    /// The decisions on a set that limits of one node refuse before the shared store is asked.
+    ///
+    /// The shared limits are not asked then. A queue of the node is asked last instead.
+    fn refused_by_node(&mut self, checks: &[Planned]) -> Option<Vec<Option<ExpectedDecision>>> {
+        let is_take = |check: &Planned| matches!(check.ask, AskSpec::Take { .. });
+        let own: Vec<usize> =
+            (0..checks.len()).filter(|place| checks[*place].node.is_some()).collect();
+        let queue = own.iter().any(|place| checks[*place].limit.algorithm == "queue");
+        if !self.shared || own.is_empty() || own.len() == checks.len() || queue {
+            return None;
+        }
+        if !checks.iter().any(|check| is_take(check) && !check.shadow) {
+            return None;
+        }
+        // A set that is refused changes nothing, and says how each of its checks stands.
+        let mut asked: Vec<Planned> = own.iter().map(|place| checks[*place].clone()).collect();
+        asked.push(never());
+        let (_, mut made) = self.ask(&asked, false);
+        made.pop();
+        asked.pop();
+        Verdict::new(&asked, made.clone(), false).blocker(&asked)?;
+        let mut decisions = vec![None; checks.len()];
+        for (place, made) in own.into_iter().zip(made) {
+            decisions[place] = made;
+        }
+        Some(decisions)
     }
 
     /// Asks the oracle; says whether the set was admitted, and every decision.
@@ -379,6 +412,23 @@ impl Model {
         if request.reserve && !charged.is_empty() {
             self.reservations.insert(step, charged);
         }
+    }
+}
+
+/// A check that refuses its set.
+fn never() -> Planned {
+    let quota = Quota { amount: 1, period_us: 1_000_000, burst: None };
+    Planned {
+        rule: None,
+        limit: limit::of_throttle(quota, Algorithm::TokenBucket),
+        key: "never".to_owned(),
+        ask: AskSpec::Take { least: 2, most: 2, patience_us: None },
+        shadow: false,
+        alternative: false,
+        delay_us: 0,
+        priced: true,
+        node: None,
+        unasked: None,
     }
 }
 

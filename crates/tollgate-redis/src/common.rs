@@ -39,7 +39,7 @@ pub(crate) struct Common {
     /// How many links there have been.
     pub(crate) links: AtomicU32,
     pub(crate) passed_over: PassedOver,
-    /// A moment of the monotonic clock that stands for 1970 where a test drives the process.
+    /// The moment that stands for 1970 where a test drives the process.
     pub(crate) origin: Instant,
 }
 

@@ -3,7 +3,9 @@
 use super::edits::{Changed, edited};
 use super::rules::{LEASES, all_windows};
 use super::{ADDRESSES, DEVICE, METHODS, PATHS, ROOMS, TENANTS, USERS};
-use crate::case::{Action, Ended, Fault, Purpose, Request, Step, StoreKind, Throttle, Via};
+use crate::case::{
+    Action, Ended, Fault, OUTAGE_US, Purpose, Request, SLOW_US, Step, StoreKind, Throttle, Via,
+};
 use crate::clock::START;
 use crate::edges::Edges;
 use crate::model::Model;
@@ -19,7 +21,7 @@ pub(super) fn steps(rng: &mut Rng, store: StoreKind, nodes: usize, rules: &RuleF
     let mut traffic = Traffic {
         rng,
         edges,
-        model: Model::new(rules.clone(), nodes, START),
+        model: Model::new(rules.clone(), store, nodes, START),
         store,
         nodes,
         held: Vec::new(),
@@ -96,6 +98,9 @@ impl Traffic<'_> {
     }
 
     fn action(&mut self, id: u32, node: usize) -> Action {
+        if self.nodes > 1 && self.refused.is_some() && self.rng.one_in(4) {
+            return self.change_refused(node);
+        }
         match self.rng.below(40) {
             0..=3 => self.batch(node),
             4..=8 => self.group(node),
@@ -218,10 +223,21 @@ impl Traffic<'_> {
         Action::Group { items }
     }
 
+    /// Charges or gives back units of a caller that a deny cache may refuse.
+    fn change_refused(&mut self, node: usize) -> Action {
+        let mut request = self.refused.clone().unwrap_or_default();
+        (request.second_user, request.cost) = (None, Some(self.rng.between(1, 3)));
+        let purpose = if self.rng.one_in(2) { Purpose::Refund } else { Purpose::Charge };
+        let items = vec![(request, purpose)];
+        self.model.group(node, &items);
+        Action::Group { items }
+    }
+
     fn slow(&mut self, node: usize) -> Action {
         let request = self.refused.take().unwrap_or_else(|| self.request());
         let request = Request { second_user: None, ..request };
         self.model.check(0, node, Via::Http, &request);
+        self.model.set_now(self.model.now() + SLOW_US);
         Action::Fault { fault: Fault::Slow, request }
     }
 
@@ -334,6 +350,9 @@ impl Traffic<'_> {
         self.model.forget_shared();
         // A store that lost its data does not know which reservations were settled.
         self.reserved.clear();
+        if fault != Fault::Flush {
+            self.model.set_now(self.model.now() + OUTAGE_US);
+        }
         Action::Fault { fault, request: self.request() }
     }
 }

@@ -22,7 +22,9 @@ pub(super) fn http(response: &HttpResponse, extracted: &mut Extracted) -> Value 
     let mut headers = Map::new();
     for (name, value) in &response.headers {
         if !UNCOMPARED.contains(&name.as_str()) {
-            headers.insert(name.clone(), json!(value));
+            let before =
+                headers.get(name).and_then(Value::as_str).map(|before| format!("{before}, "));
+            headers.insert(name.clone(), json!(format!("{}{value}", before.unwrap_or_default())));
         }
     }
     if let Some(Value::String(slot)) = headers.get_mut("x-tollgate-slot") {
@@ -65,7 +67,7 @@ pub(super) fn resp(reply: &tollgate_testbed::Value, extracted: &mut Extracted) -
                 extracted.slot = Some(slot.to_owned());
                 out[place] = json!(TOKEN);
             }
-            (Some("by"), Some("memory")) => {
+            (Some("by"), Some("memory")) if out[1] == json!(0) => {
                 extracted.by_memory += 1;
                 out[place] = json!("store");
             }
@@ -107,7 +109,7 @@ pub(super) fn grpc(
         });
         let reset = status.duration_until_reset.as_ref();
         json!({
-            "over": status.code == OVER_LIMIT,
+            "over": over(status.code),
             "limit": limit,
             "remaining": status.limit_remaining,
             "reset_s": reset.map(|reset| reset.seconds + i64::from(reset.nanos > 0)),
@@ -125,7 +127,9 @@ pub(super) fn grpc(
         .collect();
     let body = match answer.raw_body.as_slice() {
         [] => Value::Null,
-        bytes => serde_json::from_slice(bytes).unwrap_or(Value::Null),
+        bytes => {
+            serde_json::from_slice(bytes).unwrap_or_else(|_| json!(String::from_utf8_lossy(bytes)))
+        }
     };
     let mut metadata = Map::new();
     for (name, value) in answer.metadata.iter().flat_map(|it| &it.fields) {
@@ -146,12 +150,21 @@ pub(super) fn grpc(
         extracted.by_memory += 1;
     }
     json!({
-        "over": answer.overall_code == OVER_LIMIT,
+        "over": over(answer.overall_code),
         "statuses": statuses,
         "headers": headers,
         "body": body,
         "metadata": metadata,
     })
+}
+
+/// Whether a code says that a limit is exceeded; any other code than the two is told as it is.
+fn over(code: i32) -> Value {
+    match code {
+        1 => json!(false),
+        2 => json!(true),
+        other => json!(other),
+    }
 }
 
 fn unit(unit: i32) -> &'static str {

@@ -5,17 +5,13 @@ use tollgate_testbed::{PATIENCE, Server, wait_until};
 
 use super::Runner;
 use super::send::check_body;
-use crate::case::{Fault, Request, Via};
+use crate::case::{Fault, OUTAGE_US, Request, SLOW_US, Via};
 use crate::expected;
 
-/// Longer than a request waits for a server that does not answer, in microseconds.
-const PAST_DEADLINES: u64 = 200_000;
-/// Less than the deadline of any call, in microseconds.
-const WITHIN_DEADLINES: u64 = 3_000;
-/// A call that was sent while the servers stood still may live through two moves of the clock.
+/// A part of a deadline: a call may be under way during two moves of the clock.
 const HALF_A_DEADLINE: u64 = 4_000;
 /// So many looks in a row that see the same calls under way mean that all are.
-const SAME: usize = 30;
+const SAME: usize = 100;
 const IN_FLIGHT: &str = "tollgate_store_in_flight";
 const TRIED: &str = "tollgate_store_connections_total";
 const CALLS: &str = "tollgate_store_calls_total";
@@ -35,8 +31,10 @@ impl Runner<'_> {
         }
     }
 
-    /// A request is under way while the clock moves. Limits of one node are explained at the later time, so
-    /// only the decision is compared; what it left behind is compared by later steps.
+    /// Moves the clock while a request is under way.
+    ///
+    /// Limits of one node are explained at the later time, and resets since 1970 are written then. Where a file
+    /// has any of them, only the decision is compared. Later steps compare the counters that the request left behind.
     fn slow(&mut self, node: usize, request: &Request) -> Vec<String> {
         self.each_server(Server::pause);
         let answered_before = match self.send_under_way(node, "/v1/check", &check_body(request)) {
@@ -44,16 +42,16 @@ impl Runner<'_> {
             Err(what) => return vec![what],
         };
         let evaluation = self.model.check(0, node, Via::Http, request);
-        if !answered_before {
-            self.move_clock(self.model.now() + WITHIN_DEADLINES);
-            self.slowed = true;
-        }
+        self.move_clock(self.model.now() + SLOW_US);
+        self.slowed = true;
         self.each_server(Server::resume);
         let response = self.nodes[node].http.read();
         let found = self.http_answer(0, response);
         let mut expected = expected::check(&evaluation, self.model.file(), false);
         let mut found = found;
-        if !answered_before {
+        let file = self.model.file();
+        let later = file.headers.epoch || file.rules.iter().any(|rule| rule.node_scope);
+        if !answered_before && later {
             expected = json!([expected["status"], expected["body"]["allowed"]]);
             found = json!([found["status"], found["body"]["allowed"]]);
         }
@@ -78,7 +76,7 @@ impl Runner<'_> {
         Ok(asked.http.has_response())
     }
 
-    /// Sends more looks than go in one call while each call takes a good part of its deadline.
+    /// Sends a batch of many calls, each of which takes a part of its deadline.
     pub(super) fn load(&mut self, node: usize, requests: &[Request]) -> Vec<String> {
         self.each_server(Server::pause);
         let body: Value = requests.iter().map(check_body).collect();
@@ -107,7 +105,9 @@ impl Runner<'_> {
         vec![format!("{without} of {} were decided without the store", answers.len())]
     }
 
-    /// Ends the last node, and has the others count one node less before their next beats but two.
+    /// Ends the last node, and waits until the others count one less.
+    ///
+    /// A count that is still wrong after three beats of every node is a difference.
     pub(super) fn stop(&mut self) -> Vec<String> {
         let count = self.nodes.len();
         let (start, mut counts) = (self.beats(), Vec::new());
@@ -167,9 +167,7 @@ impl Runner<'_> {
         } else {
             self.model.check_without_store(node, request)
         };
-        if !answered_before {
-            self.move_clock(self.model.now() + PAST_DEADLINES);
-        }
+        self.move_clock(self.model.now() + OUTAGE_US);
         let response = self.nodes[node].http.read();
         let found = self.http_answer(0, response);
         let expected = expected::check(&evaluation, self.model.file(), false);

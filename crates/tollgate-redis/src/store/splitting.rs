@@ -7,10 +7,12 @@
 //! be refused, and could not be taken back, waits on the node's part until the set stands, so checks of
 //! that set do not meet it.
 //!
-//! A refusal names every limit that stands in the way, whichever side refuses: the other side is asked
-//! about its part in a set that is refused.
+//! A set that the node refuses is not put to the server: limits of a node protect the server from floods. Its
+//! answer names the limits of the node alone. A set that the server or a queue of the node refuses names all
+//! limits that stand in the way.
 
 use futures_util::future::join_all;
+use tokio::time::Instant;
 use tollgate::{Applied, CheckError, Store, fresh_id};
 use tollgate_core::{Ask, Decision, Gate, Ruling, Scope, Set};
 
@@ -105,16 +107,7 @@ impl Redis {
             own.ruling == Ruling::Admitted || own.ruling == Ruling::Refused && set.is_independent();
         if !goes_on {
             node.is_open = false;
-            if own.ruling == Ruling::Refused {
-                match Box::pin(self.explain_refused(set, &mut cluster)).await {
-                    Ok(asked) if asked.ruling == Ruling::Refused => {}
-                    // A calendar window has ended meanwhile: the set is asked about another time.
-                    Ok(asked) => return Ok(asked),
-                    Err(failure) => return self.without_store(set, decisions, &failure),
-                }
-            }
             node.part.hand_over(decisions);
-            cluster.hand_over(decisions);
             return Ok(own);
         }
         let shared = match self.ask(&like(set, &cluster.checks), &mut cluster.decisions).await {
@@ -146,7 +139,7 @@ impl Redis {
         Ok(Applied { ruling, ..shared })
     }
 
-    /// Decides a set that cannot be refused: neither part has to wait for the other.
+    /// Decides the parts of a set that cannot be refused, one after the other.
     async fn decide_apart(
         &self,
         set: &Set<'_>,
@@ -176,7 +169,9 @@ impl Redis {
         decisions: &mut [Option<Decision>],
     ) -> Result<Applied, CheckError> {
         let mut cluster = Part::of(set, cluster);
-        let shared = match self.ask(&like(set, &cluster.checks), &mut cluster.decisions).await {
+        let until = self.until(set.within());
+        let own = like(set, &cluster.checks);
+        let shared = match self.ask_by(&own, &mut cluster.decisions, until).await {
             Ok(shared) => shared,
             Err(failure) => return self.without_store(set, decisions, &failure),
         };
@@ -187,13 +182,12 @@ impl Redis {
             } else {
                 // The caller is not to find it still charged when it is told of the refusal.
                 let undone = join_all(self.give_back(&cluster));
-                let soon = self.common.soon(self.until(set.within()));
-                let _ = self.common.in_time(soon, undone).await;
+                let _ = self.common.in_time(self.common.soon(until), undone).await;
                 for decision in cluster.decisions.iter_mut().flatten() {
                     *decision = decision.withdrawn();
                 }
                 let charged = cluster.decisions.clone();
-                match self.explain_refused(set, &mut cluster).await {
+                match self.explain_refused(set, &mut cluster, until).await {
                     Ok(asked) if asked.ruling == Ruling::Refused => {}
                     Ok(asked) => return Ok(asked),
                     Err(_) => cluster.decisions = charged,
@@ -214,19 +208,21 @@ impl Redis {
         Ok(shared)
     }
 
-    /// Asks the server about its part of a set that this node refuses: nothing is charged, and the answer
-    /// names every limit that stands in the way.
+    /// Explains the server's part of a set that a queue of this node refuses.
+    ///
+    /// The set is refused, so that nothing stays charged, and names every limit that stands in the way.
     async fn explain_refused<'s>(
         &self,
         set: &Set<'s>,
         cluster: &mut Part<'s>,
+        until: Instant,
     ) -> Result<Applied, Failure> {
         let mut checks = cluster.checks.clone();
         checks.extend(refusing(&cluster.checks));
         cluster.decisions.push(None);
         // Servers of a cluster charge and undo; under the id of the set that would count as done already.
         let refused = like_named(set, &checks, fresh_id());
-        let asked = self.ask(&refused, &mut cluster.decisions).await;
+        let asked = self.ask_by(&refused, &mut cluster.decisions, until).await;
         cluster.decisions.pop();
         asked
     }
@@ -254,7 +250,7 @@ impl Redis {
         }
     }
 
-    /// Explains the node's part of a set that the server refuses, by a set that is refused.
+    /// Explains the node's part of a set that the server refuses.
     fn explain_refused_here(&self, set: &Set<'_>, node: &mut Part<'_>) {
         let mut checks = node.checks.clone();
         checks.extend(refusing(&node.checks));
@@ -264,9 +260,12 @@ impl Redis {
     }
 }
 
-/// Whether nothing in a set can refuse it: reports and refunds, with looks beside them.
+/// Whether nothing in a set can refuse it, now or at the end of a calendar window.
+///
+/// Such sets are reports and refunds, with looks beside them.
 fn never_refuses(set: &Set<'_>) -> bool {
     set.checks().iter().all(|check| {
-        check.gate() == Gate::Observe || matches!(check.asks(), Ask::Charge(_) | Ask::Refund(_))
+        let never = matches!(check.asks(), Ask::Charge(_) | Ask::Refund(_));
+        (check.gate() == Gate::Observe || never) && check.period().is_none()
     })
 }
