@@ -33,8 +33,8 @@ impl Runner<'_> {
 
     /// Moves the clock while a request is under way.
     ///
-    /// Limits of one node are explained at the later time, and resets since 1970 are written then. Where a file
-    /// has any of them, only the decision is compared. Later steps compare the counters that the request left behind.
+    /// Limits of one node and refusals of a cluster are explained at the later time, and resets since 1970 are
+    /// written then. Where a case has any of them, only the decision is compared. Later steps compare the counters that the request left behind.
     fn slow(&mut self, node: usize, request: &Request) -> Vec<String> {
         self.each_server(Server::pause);
         let answered_before = match self.send_under_way(node, "/v1/check", &check_body(request)) {
@@ -50,7 +50,9 @@ impl Runner<'_> {
         let mut expected = expected::check(&evaluation, self.model.file(), false);
         let mut found = found;
         let file = self.model.file();
-        let later = file.headers.epoch || file.rules.iter().any(|rule| rule.node_scope);
+        let cluster = self.shared.as_ref().is_some_and(|shared| shared.servers.len() > 1);
+        let node_limits = file.rules.iter().any(|rule| rule.node_scope);
+        let later = cluster || node_limits || file.headers.epoch;
         if !answered_before && later {
             expected = json!([expected["status"], expected["body"]["allowed"]]);
             found = json!([found["status"], found["body"]["allowed"]]);
