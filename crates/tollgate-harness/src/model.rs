@@ -1,4 +1,4 @@
-//! The model: what the program has to answer, in exact fractions.
+//! The model of the program, in exact fractions.
 //!
 //! Limits are decided by the oracle, which shares no code with the deciding core. Everything around
 //! them (which rules apply, which limits, which counter, at what cost, which decision says most) is
@@ -27,7 +27,7 @@ use self::plan::{Aim, Circumstances, Plan};
 use crate::case::{Ended, Purpose, Request, StoreKind, Throttle, Via};
 use crate::rule_file::{Algorithm, Cost, Quota, RuleFile};
 
-/// What the program has to answer.
+/// The expected behaviour of all nodes and their store.
 pub(crate) struct Model {
     /// Whether nodes share a store.
     shared: bool,
@@ -298,8 +298,9 @@ impl Model {
         Settlement { limits: limits.collect() }
     }
 
-    /// The limit of a charge in the file as it is now: the one with the same figures, or the first of
-    /// its name, that of the caller's tier before others.
+    /// Finds the limit of a charge in the file as it is now.
+    ///
+    /// It is the one with the same figures, or the first of its name; the caller's tier comes before others.
     fn limit_now(&self, charge: &Charge) -> Option<Limit> {
         let rule = &charge.check.rule.and_then(|place| self.file.rules.get(place))?;
         let before = &charge.check.limit;
@@ -391,7 +392,7 @@ impl Model {
         (expected.admitted, expected.decisions)
     }
 
-    /// Keeps what can be brought back.
+    /// Keeps the slots and reservations that a request was handed.
     fn remember(&mut self, step: u32, request: &Request, evaluation: &Evaluation) {
         let index = self.oracle.steps().wrapping_sub(1);
         let decisions = evaluation.verdict.as_ref().map(|verdict| &verdict.decisions);

@@ -60,7 +60,7 @@ pub(crate) struct Shared<'s> {
     looked: i64,
 }
 
-/// A subscriber beside the nodes: it sees the messages that they see.
+/// A subscriber beside the nodes, which sees their messages.
 struct Subscription {
     connection: Connection,
     invalidations: u64,
@@ -166,8 +166,10 @@ impl Shared<'_> {
     }
 }
 
-/// The server's time, and every key but the nodes' list with the moment of its expiry: 0 for a key that was
-/// written with no other lifetime since the last look. A look marks what it has seen by a far moment.
+/// Lists the server's time and every key with the moment of its expiry.
+///
+/// The moment is 0 for a key whose lifetime was not written since the last look: a look marks keys by a far
+/// moment. The list of nodes is left out.
 const EXPIRIES: &str = "#!lua flags=allow-cross-slot-keys
     local time = redis.call('TIME') \
     local out = { time[1] * 1000 + math.floor(time[2] / 1000) } \

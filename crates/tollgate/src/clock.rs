@@ -20,7 +20,9 @@ use tollgate_core::{Span, Time};
 use self::dial::Dial;
 use self::machine::ThisMachine;
 
-/// The time that a test has set for this process: nothing in builds without the feature `test-clock`.
+/// The time that a test has set for this process, if any.
+///
+/// Builds without the feature `test-clock` have none.
 #[doc(hidden)]
 #[inline]
 pub fn test_time() -> Option<Time> {

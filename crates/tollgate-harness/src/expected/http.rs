@@ -153,7 +153,7 @@ fn verdict(
     Value::Object(out)
 }
 
-/// What every transport says about a request that goes by rules.
+/// The fields that every transport has about a checked request.
 #[derive(Debug)]
 pub(super) struct Summary {
     pub(super) rule: Option<String>,

@@ -1,4 +1,4 @@
-//! What the model says of a request: every decision, and the one that says most.
+//! Decisions of the model on a request, and the strictest of them.
 
 use tollgate_oracle::trace::{AskSpec, ExpectedDecision, Reason};
 

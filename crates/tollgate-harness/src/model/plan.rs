@@ -263,7 +263,7 @@ fn listing(about: Circumstances<'_>, request: &Request) -> Option<bool> {
     let in_force = |until: Option<u64>| until.is_none_or(|until| about.now < until);
     let names = |one: &ListEntry, user: &Option<String>| user.as_ref() == Some(&one.user);
     let listed = about.file.lists.iter().filter(|one| in_force(one.until_us)).filter(|one| {
-        // A block-list looks at every value; an allow-list wants to know who it is.
+        // A block-list looks at every value; an allow-list needs one certain identity.
         match request.second_user {
             Some(_) => one.block && (names(one, &request.user) || names(one, &request.second_user)),
             None => names(one, &request.user),

@@ -1,4 +1,6 @@
-//! A clock that a test moves from outside the process, in builds with the feature `test-clock`.
+//! A clock that a test moves from outside the process.
+//!
+//! Only builds with the feature `test-clock` have it.
 //!
 //! The variable `TOLLGATE_TEST_CLOCK` names a file of eight bytes: microseconds since 1970, little
 //! endian. Every reading of the clock reads the file, so that all processes that a test starts see a new
