@@ -1,9 +1,9 @@
 //! Compares every answer of the real program with an exact model, on a driven clock.
 //!
-//! A [case](case::Case) is a rule file, a store, one to three nodes and steps. The [generator](generate)
-//! makes cases from seeds, the [model] says what every answer has to be, and the [runner](run) starts the
-//! program, moves the clock, sends the requests and compares. A case that differs is [shrunk](shrink) and
-//! written as a file that replays it.
+//! A case (`case.rs`) is a rule file, a store, one to three nodes and steps. The generator (`generate`) makes
+//! cases from seeds, the model (`model`) says what every answer has to be, and the runner (`run`) starts the
+//! program, moves the clock, sends the requests and compares. A case that differs is made smaller (`shrink`)
+//! and written as a file that replays it.
 
 #![forbid(unsafe_code)]
 // For tests only: a harness that cannot start its servers says so by panicking.
