@@ -46,8 +46,11 @@ pub(super) fn file(rng: &mut Rng, nodes: usize) -> RuleFile {
     let mut rules: Vec<Rule> = Vec::new();
     let mut count = 0;
     let plain = rng.one_in(3);
-    while count < limits && rules.len() < 6 {
+    let lone = rng.one_in(2);
+    let most = if plain && lone { 4 } else { 6 };
+    while count < limits && rules.len() < most {
         let rule = match plain {
+            true if lone => lone_rule(rng, rules.len()),
             true => plain_rule(rng, rules.len(), nodes),
             false => rule(rng, rules.len(), tiers.is_some(), nodes),
         };
@@ -79,6 +82,25 @@ pub(super) fn file(rng: &mut Rng, nodes: usize) -> RuleFile {
         file.lists.push(entry);
     }
     file
+}
+
+/// A rule with one limit that no other rule applies beside: what a deny cache can refuse by itself.
+fn lone_rule(rng: &mut Rng, number: usize) -> Rule {
+    let quota = Quota {
+        amount: rng.between(1, 2),
+        period_us: *rng.pick(&[10 * SECOND, 60 * SECOND]),
+        burst: None,
+    };
+    let window = Window::Quota { quota, algorithm: Algorithm::TokenBucket };
+    Rule {
+        method: Some(METHODS[number / 2 % 2].to_owned()),
+        path: Some(PATHS[number % 2].to_owned()),
+        key: vec!["user".to_owned()],
+        limits: Limits::Same(vec![window]),
+        node_scope: false,
+        debt: true,
+        ..plain_rule(rng, number, 1)
+    }
 }
 
 /// A rule of whole token buckets alone: what the quick script decides, several counters to a page.
