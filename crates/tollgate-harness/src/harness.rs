@@ -13,7 +13,7 @@ use crate::run::{Difference, Outcome, Seen, run};
 use crate::shrink::shrink;
 use crate::store::Stores;
 
-/// The start of a difference that is a wait in vain.
+/// The first words of a difference that is a timeout of the harness.
 const GAVE_UP: &str = "the harness gave up";
 /// The most attempts to make a case smaller; each one starts the program.
 const ATTEMPTS: usize = 120;
@@ -37,7 +37,7 @@ pub struct Finding {
     pub step: usize,
     /// The file that replays it.
     pub file: PathBuf,
-    /// What differed, in lines.
+    /// The differing fields, one to a line.
     pub what: String,
 }
 
@@ -115,7 +115,7 @@ impl Harness {
         summary.into_inner().unwrap()
     }
 
-    /// Runs a case; a wait in vain is a difference, too.
+    /// Runs a case; a timeout of the harness counts as a difference.
     fn run(&self, stores: &mut Stores, case: &Case) -> Outcome {
         let ran = catch_unwind(AssertUnwindSafe(|| run(&self.program, stores, case)));
         let mut outcome = ran.unwrap_or_else(|panic| {

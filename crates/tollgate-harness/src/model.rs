@@ -194,18 +194,8 @@ impl Model {
         } else {
             AskSpec::Take { least: units, most: units, patience_us: None }
         };
-        let check = Planned {
-            rule: None,
-            limit: limit::of_throttle(throttle.quota, throttle.algorithm),
-            key: format!("throttle {}", throttle.key),
-            ask,
-            shadow: false,
-            alternative: false,
-            delay_us: 0,
-            priced: true,
-            node: None,
-            unasked: None,
-        };
+        let limit = limit::of_throttle(throttle.quota, throttle.algorithm);
+        let check = Planned::without_rule(limit, format!("throttle {}", throttle.key), ask);
         let plan = Plan {
             outcome: Outcome::Asked,
             checks: vec![check],
@@ -419,18 +409,9 @@ impl Model {
 /// A check that refuses its set.
 fn never() -> Planned {
     let quota = Quota { amount: 1, period_us: 1_000_000, burst: None };
-    Planned {
-        rule: None,
-        limit: limit::of_throttle(quota, Algorithm::TokenBucket),
-        key: "never".to_owned(),
-        ask: AskSpec::Take { least: 2, most: 2, patience_us: None },
-        shadow: false,
-        alternative: false,
-        delay_us: 0,
-        priced: true,
-        node: None,
-        unasked: None,
-    }
+    let limit = limit::of_throttle(quota, Algorithm::TokenBucket);
+    let ask = AskSpec::Take { least: 2, most: 2, patience_us: None };
+    Planned::without_rule(limit, "never".to_owned(), ask)
 }
 
 /// The decision of a policy: the counter is not known, and told as untouched.

@@ -8,7 +8,7 @@ use crate::case::StoreKind;
 
 /// The channel on which scripts name counters that other nodes have to forget.
 const CHANNEL: &str = "tollgate:freed";
-/// Added to every lifetime by scripts that are told the time, in milliseconds.
+/// Milliseconds that scripts add to every TTL when the time is an argument.
 const EXTRA: i64 = 3_600_000;
 
 /// Servers that are started once and used by one case after the other.

@@ -75,20 +75,22 @@ impl HttpClient {
         stream.get_mut().write_all(text.as_bytes())
     }
 
-    /// Whether the other side has closed the connection while nothing was asked.
+    /// Whether the server has closed the idle connection.
     fn is_closed(&self) -> bool {
-        let Some(stream) = self.stream.as_ref().map(BufReader::get_ref) else { return false };
-        let looked = stream.set_nonblocking(true).and_then(|()| stream.peek(&mut [0]));
-        let _ = stream.set_nonblocking(false);
-        matches!(looked, Ok(0))
+        self.peek() == Some(0)
     }
 
-    /// Whether a response has begun to arrive.
+    /// Whether a response has begun to arrive, or the connection has ended.
     pub(crate) fn has_response(&self) -> bool {
-        let Some(stream) = self.stream.as_ref().map(BufReader::get_ref) else { return false };
-        let looked = stream.set_nonblocking(true).and_then(|()| stream.peek(&mut [0]));
+        self.peek().is_some()
+    }
+
+    /// The number of bytes that can be read at once, up to 1; 0 at the end of the stream.
+    fn peek(&self) -> Option<usize> {
+        let stream = self.stream.as_ref()?.get_ref();
+        let peeked = stream.set_nonblocking(true).and_then(|()| stream.peek(&mut [0]));
         let _ = stream.set_nonblocking(false);
-        looked.is_ok()
+        peeked.ok()
     }
 
     pub(crate) fn read(&mut self) -> io::Result<HttpResponse> {

@@ -15,7 +15,7 @@ impl Counts {
         *self.0.entry(series).or_default() += 1;
     }
 
-    /// Counts a request that goes by rules.
+    /// Counts the outcome of a checked request.
     pub(crate) fn add(&mut self, evaluation: &Evaluation, file: &RuleFile) {
         match (&evaluation.outcome, &evaluation.verdict) {
             (Outcome::Free, _) => self.one("tollgate_listed_total{list=\"allow\"}".into()),

@@ -26,6 +26,22 @@ pub(crate) struct Planned {
 }
 
 impl Planned {
+    /// A check of a quota that no rule has.
+    pub(crate) fn without_rule(limit: Limit, key: String, ask: AskSpec) -> Self {
+        Self {
+            rule: None,
+            limit,
+            key,
+            ask,
+            shadow: false,
+            alternative: false,
+            delay_us: 0,
+            priced: true,
+            node: None,
+            unasked: None,
+        }
+    }
+
     pub(crate) fn is_unasked(&self) -> bool {
         self.unasked.is_some()
     }

@@ -158,7 +158,7 @@ pub(super) fn grpc(
     })
 }
 
-/// Whether a code says that a limit is exceeded; any other code than the two is told as it is.
+/// Whether a code is `OVER_LIMIT`; a code that is neither that nor `OK` stays a number.
 fn over(code: i32) -> Value {
     match code {
         1 => json!(false),

@@ -180,7 +180,7 @@ impl Redis {
             if own.ruling == Ruling::Admitted {
                 self.do_waiting_here(set, &mut node);
             } else {
-                // The caller is not to find it still charged when it is told of the refusal.
+                // The undo is awaited, so that a retry after the refusal does not meet the charge.
                 let undone = join_all(self.give_back(&cluster));
                 let _ = self.common.in_time(self.common.soon(until), undone).await;
                 for decision in cluster.decisions.iter_mut().flatten() {
