@@ -32,6 +32,8 @@ pub(super) fn steps(rng: &mut Rng, store: StoreKind, nodes: usize, rules: &RuleF
         backwards: false,
         slow: false,
         refused: None,
+        refused_by: 0,
+        again: false,
     };
     traffic.faults = matches!(store, StoreKind::Redis | StoreKind::Valkey) && traffic.rng.one_in(6);
     traffic.edits = traffic.rng.one_in(3);
@@ -71,15 +73,38 @@ struct Traffic<'r> {
     slow: bool,
     /// A request that was refused last.
     refused: Option<Request>,
+    /// The node that refused it, and where the next step sends it again.
+    refused_by: usize,
+    again: bool,
 }
 
 impl Traffic<'_> {
     fn step(&mut self, id: u32) -> Step {
+        if self.nodes > 1 && self.refused.is_some() && (self.again || self.rng.one_in(3)) {
+            return self.around_deny_cache(id);
+        }
         let wait_us = self.wait();
         self.model.set_now(self.model.now().saturating_add_signed(wait_us));
         let node = self.rng.index(self.nodes);
         let action = self.action(id, node);
         Step { id, wait_us, node, action }
+    }
+
+    /// Changes a counter that one node refuses from another node, then sends the refused request again.
+    ///
+    /// Both steps come at once: only then does the deny cache of the first node still refuse, unless
+    /// the change was published.
+    fn around_deny_cache(&mut self, id: u32) -> Step {
+        let (node, action) = if self.again {
+            self.again = false;
+            (self.refused_by, self.check_refused(id))
+        } else {
+            self.again = true;
+            let other = 1 + self.rng.index(self.nodes - 1);
+            let node = (self.refused_by + other) % self.nodes;
+            (node, self.change_refused(node))
+        };
+        Step { id, wait_us: 0, node, action }
     }
 
     fn wait(&mut self) -> i64 {
@@ -98,9 +123,6 @@ impl Traffic<'_> {
     }
 
     fn action(&mut self, id: u32, node: usize) -> Action {
-        if self.nodes > 1 && self.refused.is_some() && self.rng.one_in(4) {
-            return self.change_refused(node);
-        }
         match self.rng.below(40) {
             0..=3 => self.batch(node),
             4..=8 => self.group(node),
@@ -138,6 +160,7 @@ impl Traffic<'_> {
         self.edges.learn(&evaluation);
         if !evaluation.is_allowed() {
             self.refused = Some(Request { reserve: false, ..request.clone() });
+            self.refused_by = node;
         }
         if self.model.has_slot(id) {
             self.held.push((id, self.model.now()));
@@ -231,6 +254,18 @@ impl Traffic<'_> {
         let items = vec![(request, purpose)];
         self.model.group(node, &items);
         Action::Group { items }
+    }
+
+    fn check_refused(&mut self, id: u32) -> Action {
+        let via = *self.rng.pick(&[Via::Http, Via::Resp]);
+        let request = self.refused.take().unwrap_or_default();
+        let request = Request { second_user: None, ..request };
+        let evaluation = self.model.check(id, self.refused_by, via, &request);
+        self.edges.learn(&evaluation);
+        if self.model.has_slot(id) {
+            self.held.push((id, self.model.now()));
+        }
+        Action::Check { via, request }
     }
 
     fn slow(&mut self, node: usize) -> Action {
