@@ -5,7 +5,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tollgate_fuzz::{Bytes, Counters};
+use sluicegate_fuzz::{Bytes, Counters};
 
 /// Longer sequences find nothing that shorter ones do not, more slowly.
 const MOST_STEPS: usize = 200;

@@ -9,7 +9,7 @@ use std::time::Duration;
 use libfuzzer_sys::fuzz_target;
 use prost::Message;
 use serde_json::Value;
-use tollgate_fuzz::{GrpcServer, RateLimitRequest, RateLimitResponse};
+use sluicegate_fuzz::{GrpcServer, RateLimitRequest, RateLimitResponse};
 
 const OK: u16 = 0;
 const INVALID_ARGUMENT: u16 = 3;

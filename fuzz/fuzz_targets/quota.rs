@@ -4,7 +4,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tollgate_core::{Limit, LimitError, Quota, Slices};
+use sluicegate_core::{Limit, LimitError, Quota, Slices};
 
 /// Longer than this, an error tells more than anybody reads.
 const LONGEST_ERROR: usize = 1_000;

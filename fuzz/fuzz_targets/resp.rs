@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
-use tollgate_fuzz::RespServer;
+use sluicegate_fuzz::RespServer;
 
 static SERVER: LazyLock<RespServer> = LazyLock::new(RespServer::start);
 

@@ -9,8 +9,8 @@
 use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
-use tollgate::{Check, Time};
-use tollgate_rules::{Desk, Directory, Purpose, Request, RuleFile, RuleSet, Shelf, Value};
+use sluicegate::{Check, Time};
+use sluicegate_rules::{Desk, Directory, Purpose, Request, RuleFile, RuleSet, Shelf, Value};
 
 /// The other files, by the names that seeds use.
 const OTHERS: [&str; 4] = ["other.yaml", "tiers.csv", "tiers.yaml", "key.pem"];

@@ -7,10 +7,10 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tollgate::{Clock, ManualClock, MemoryOptions};
-use tollgate_fuzz::Bytes;
+use sluicegate::{Clock, ManualClock, MemoryOptions};
+use sluicegate_fuzz::Bytes;
 
-const MAGIC: &[u8] = b"TOLLGATE";
+const MAGIC: &[u8] = b"SLUICEGATE";
 
 fuzz_target!(|data: &[u8]| {
     restore(data);

@@ -5,8 +5,8 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tollgate_core::State;
-use tollgate_fuzz::{Bytes, Counters};
+use sluicegate_core::State;
+use sluicegate_fuzz::{Bytes, Counters};
 
 /// A state is soon mended or used up; then the sequence is one like any other.
 const MOST_STEPS: usize = 30;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use libfuzzer_sys::fuzz_target;
 use serde_json::Value;
-use tollgate_fuzz::{Reply, Server};
+use sluicegate_fuzz::{Reply, Server};
 
 static SERVER: LazyLock<Mutex<Server>> = LazyLock::new(|| Mutex::new(Server::start()));
 

@@ -1,7 +1,7 @@
 //! One check of a set, as an input spells it.
 
-use tollgate::period_at;
-use tollgate_core::{Ask, Check, Cost, Id, Limit, Place, Receipt, Span, Time};
+use sluicegate::period_at;
+use sluicegate_core::{Ask, Check, Cost, Id, Limit, Place, Receipt, Span, Time};
 
 use crate::bytes::Bytes;
 use crate::limits::{self, Named};

@@ -1,6 +1,6 @@
 //! A few counters, the limits that are asked about them, and the time.
 
-use tollgate_core::{Ask, Check, Decision, Id, Place, Ruling, Set, Span, State, Time, decide};
+use sluicegate_core::{Ask, Check, Decision, Id, Place, Ruling, Set, Span, State, Time, decide};
 
 use crate::asked::{Asked, CELLS, CHANGES, Kept, NAMES};
 use crate::bytes::Bytes;

@@ -13,9 +13,9 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::net::TcpStream;
 use tokio::runtime::{self, Runtime};
 use tokio::time::timeout;
-use tollgate::{Limiter, ManualClock, Memory};
-use tollgate_rules::{RuleSet, Tollgate};
-use tollgate_server::{Listeners, Protocol};
+use sluicegate::{Limiter, ManualClock, Memory};
+use sluicegate_rules::{RuleSet, RuleLimiter};
+use sluicegate_server::{Listeners, Protocol};
 
 /// A server that hangs is a finding, not something to wait for.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -57,7 +57,7 @@ impl GrpcServer {
         let clock = ManualClock::default();
         let limiter = Limiter::new(Memory::with_clock(clock.clone()));
         let rules = RuleSet::parse(RULES).expect("rules that can be read");
-        let gate = Arc::new(Tollgate::new(limiter, rules).unwrap());
+        let gate = Arc::new(RuleLimiter::new(limiter, rules).unwrap());
         let (tell, told) = mpsc::channel();
         thread::spawn(move || {
             let runtime = runtime::Builder::new_current_thread().enable_all().build();
@@ -65,7 +65,7 @@ impl GrpcServer {
                 let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
                 tell.send(listener.local_addr().expect("an address")).expect("a listener to it");
                 let listeners = Listeners::default().and(Protocol::Grpc, listener);
-                tollgate_server::Server::new(gate).serve(listeners, std::future::pending()).await
+                sluicegate_server::Server::new(gate).serve(listeners, std::future::pending()).await
             })
         });
         let address = told.recv().expect("the server's address");

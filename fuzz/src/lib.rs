@@ -7,7 +7,7 @@ mod counters;
 mod grpc;
 mod limits;
 mod promises;
-#[path = "../../crates/tollgate-server/src/grpc/proto.rs"]
+#[path = "../../crates/sluicegate-server/src/grpc/proto.rs"]
 mod proto;
 mod resp;
 mod server;

@@ -1,6 +1,6 @@
 //! Limits of every algorithm, over all the numbers their constructors accept.
 
-use tollgate_core::{Cooldown, Escalation, Limit, LimitError, Quota, Slices, Span};
+use sluicegate_core::{Cooldown, Escalation, Limit, LimitError, Quota, Slices, Span};
 
 use crate::bytes::Bytes;
 

@@ -1,6 +1,6 @@
 //! What every decision promises, whatever was asked.
 
-use tollgate_core::{Ask, Decision, Receipt, Ruling, Span, Take};
+use sluicegate_core::{Ask, Decision, Receipt, Ruling, Span, Take};
 
 use crate::asked::Asked;
 use crate::limits::Named;

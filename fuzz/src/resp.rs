@@ -7,9 +7,9 @@ use std::thread;
 use std::time::Duration;
 
 use tokio::runtime::Builder;
-use tollgate::{Limiter, ManualClock, Memory};
-use tollgate_rules::{RuleSet, Tollgate};
-use tollgate_server::{Listeners, Protocol};
+use sluicegate::{Limiter, ManualClock, Memory};
+use sluicegate_rules::{RuleSet, RuleLimiter};
+use sluicegate_server::{Listeners, Protocol};
 
 /// A server that hangs is a finding, not something to wait for.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -32,7 +32,7 @@ impl RespServer {
         let limiter = Limiter::new(Memory::with_clock(clock.clone()));
         let rules = "rules: [{ name: per-user, key: user, limit: 9/min }]";
         let rules = RuleSet::parse(rules).expect("rules that are right");
-        let gate = Arc::new(Tollgate::new(limiter, rules).unwrap());
+        let gate = Arc::new(RuleLimiter::new(limiter, rules).unwrap());
         let (tell, told) = mpsc::channel();
         thread::spawn(move || {
             let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
@@ -40,7 +40,7 @@ impl RespServer {
                 let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
                 tell.send(listener.local_addr().expect("an address")).expect("a listener to it");
                 let listeners = Listeners::default().and(Protocol::Resp, listener);
-                tollgate_server::Server::new(gate).serve(listeners, std::future::pending()).await
+                sluicegate_server::Server::new(gate).serve(listeners, std::future::pending()).await
             })
         });
         Self { address: told.recv().expect("the server's address"), clock }

@@ -7,8 +7,8 @@ use std::thread;
 use std::time::Duration;
 
 use tokio::runtime::Builder;
-use tollgate::{Limiter, ManualClock, Memory};
-use tollgate_rules::{RuleSet, Tollgate};
+use sluicegate::{Limiter, ManualClock, Memory};
+use sluicegate_rules::{RuleSet, RuleLimiter};
 
 /// A server that hangs is a finding, not something to wait for.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -41,14 +41,14 @@ impl Server {
         let clock = ManualClock::default();
         let limiter = Limiter::new(Memory::with_clock(clock.clone()));
         let rules = RuleSet::parse("rules: []").expect("rules that say nothing");
-        let gate = Arc::new(Tollgate::new(limiter, rules).unwrap());
+        let gate = Arc::new(RuleLimiter::new(limiter, rules).unwrap());
         let (tell, told) = mpsc::channel();
         thread::spawn(move || {
             let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
             runtime.block_on(async {
                 let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
                 tell.send(listener.local_addr().expect("an address")).expect("a listener to it");
-                tollgate_server::Server::new(gate).serve(listener, std::future::pending()).await
+                sluicegate_server::Server::new(gate).serve(listener, std::future::pending()).await
             })
         });
         let address = told.recv().expect("the server's address");
@@ -68,7 +68,7 @@ impl Server {
     pub fn throttle(&mut self, body: &[u8]) -> Reply {
         let length = body.len();
         let head = format!(
-            "POST /v1/throttle HTTP/1.1\r\nHost: tollgate\r\nContent-Length: {length}\r\n\r\n"
+            "POST /v1/throttle HTTP/1.1\r\nHost: sluicegate\r\nContent-Length: {length}\r\n\r\n"
         );
         let request = [head.as_bytes(), body].concat();
         self.stream.get_mut().write_all(&request).expect("the server reads");

@@ -1,0 +1,50 @@
+//! `sluicegate audit`: whether everything that is promised was kept in a run that was recorded.
+
+use std::io::{self, BufReader};
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::{Context, anyhow};
+use sluicegate_audit::{Findings, Header, Loss, TraceFiles, Unreadable, WaitBounds};
+
+use crate::args::{AuditArgs, Format};
+use crate::failure::Failure;
+use crate::output;
+
+pub(crate) fn run(args: &AuditArgs) -> Result<ExitCode, Failure> {
+    let findings = findings(args).map_err(|unreadable| Failure::usage(anyhow!(unreadable)))?;
+    let text = match args.format {
+        Format::Text => findings.to_string(),
+        Format::Json => {
+            let text = serde_json::to_string(&findings);
+            text.context("cannot write the report as JSON")? + "\n"
+        }
+    };
+    output::print(&text)?;
+    Ok(if findings.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn findings(args: &AuditArgs) -> Result<Findings, Unreadable> {
+    let mut files = TraceFiles::new(said(args));
+    for path in &args.traces {
+        if path == Path::new("-") {
+            files.read("standard input", Box::new(BufReader::new(io::stdin())));
+        } else {
+            files.open(path);
+        }
+    }
+    files.audit(WaitBounds { p99_us: args.wait_p99_us, max_us: args.wait_max_us })
+}
+
+/// What the command line says about the run.
+fn said(args: &AuditArgs) -> Header {
+    let losses = args.state_losses.iter().map(|at| Loss { from_us: *at, until_us: *at });
+    Header {
+        rules: args.rules.iter().cloned().collect(),
+        nodes: args.nodes,
+        outages: args.outages.clone(),
+        state_losses: losses.collect(),
+        clock_error_us: args.clock_error_us.unwrap_or(0),
+        ..Header::default()
+    }
+}

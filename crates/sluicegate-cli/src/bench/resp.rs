@@ -1,0 +1,91 @@
+//! `CL.THROTTLE`, and its answers.
+
+use sluicegate::{Quota, Span};
+
+use super::keys::name;
+use super::stream::{Dialect, Unreadable};
+use super::tally::Outcome;
+
+/// Speaks the protocol of Redis.
+#[derive(Debug)]
+pub(super) struct Resp {
+    /// What comes before the name of a caller, and what after it.
+    before: Vec<u8>,
+    after: Vec<u8>,
+}
+
+impl Resp {
+    pub(super) fn new(quota: &Quota, period: Span) -> Self {
+        let numbers = [
+            quota.burst().unwrap_or(quota.amount()).saturating_sub(1),
+            quota.amount(),
+            period.as_secs_ceil(),
+        ];
+        let words = numbers.map(|number| number.to_string());
+        let words = words.map(|word| format!("${}\r\n{word}\r\n", word.len()));
+        let after = words.concat();
+        Self {
+            before: b"*5\r\n$11\r\nCL.THROTTLE\r\n$10\r\n".to_vec(),
+            after: format!("\r\n{after}").into_bytes(),
+        }
+    }
+}
+
+impl Dialect for Resp {
+    fn ask(&self, key: u64, out: &mut Vec<u8>) {
+        out.extend_from_slice(&self.before);
+        out.extend_from_slice(&name(key));
+        out.extend_from_slice(&self.after);
+    }
+
+    fn answer(&self, bytes: &[u8]) -> Result<Option<(usize, Outcome)>, Unreadable> {
+        const LINES: usize = 6;
+        match bytes.first() {
+            None => Ok(None),
+            Some(b'-') => Ok(line_end(bytes, 1).map(|end| (end, Outcome::Failed))),
+            Some(b'*') => Ok(line_end(bytes, LINES).map(|end| {
+                let refused = bytes.get(4..6) == Some(b":1");
+                (end, if refused { Outcome::Refused } else { Outcome::Allowed })
+            })),
+            Some(_) => Err(Unreadable("something that is no reply to CL.THROTTLE")),
+        }
+    }
+}
+
+/// Where so many lines end, if they are all there.
+fn line_end(bytes: &[u8], lines: usize) -> Option<usize> {
+    let mut ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
+    ends.nth(lines - 1).map(|(at, _)| at + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_are_those_of_the_protocol() {
+        let quota: Quota = "100/min burst 20".parse().unwrap();
+        let mut out = Vec::new();
+        Resp::new(&quota, Span::from_secs(60)).ask(7, &mut out);
+        let expected = "*5\r\n$11\r\nCL.THROTTLE\r\n$10\r\nu000000007\r\n$2\r\n19\r\n$3\r\n100\r\n$2\r\n60\r\n";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
+    }
+
+    #[test]
+    fn answers_are_read_when_they_are_whole() {
+        let quota: Quota = "100/min burst 20".parse().unwrap();
+        let resp = Resp::new(&quota, Span::from_secs(60));
+        for (reply, outcome) in [
+            ("*5\r\n:0\r\n:20\r\n:19\r\n:-1\r\n:1\r\n", Outcome::Allowed),
+            ("*5\r\n:1\r\n:20\r\n:0\r\n:1\r\n:12\r\n", Outcome::Refused),
+            ("-ERR no\r\n", Outcome::Failed),
+        ] {
+            let bytes = format!("{reply}*5\r\n:0");
+            assert_eq!(resp.answer(bytes.as_bytes()), Ok(Some((reply.len(), outcome))));
+            for end in 0..reply.len() {
+                assert_eq!(resp.answer(&reply.as_bytes()[..end]), Ok(None));
+            }
+        }
+        assert!(resp.answer(b"HTTP/1.1").is_err());
+    }
+}

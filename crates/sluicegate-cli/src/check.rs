@@ -1,0 +1,112 @@
+//! `sluicegate check`: asks a running server about one request.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Context, Result, anyhow, bail};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Bytes;
+use hyper::header::{CONTENT_TYPE, HOST};
+use hyper::{Request, StatusCode};
+use hyper_util::rt::TokioIo;
+use serde_json::{Map, Value, json};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use crate::args::{CheckArgs, RequestArgs};
+use crate::failure::Failure;
+use crate::{output, runtime};
+
+/// How long the server may take.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// Asks, prints the answer, and ends with 0 if it was allowed, 1 if it was refused.
+pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
+    let (path, body) = question(args);
+    let asking = async { timeout(PATIENCE, ask(args, path, body)).await };
+    let answered = runtime::run(async { Ok(asking.await) })?;
+    let address = args.address;
+    let late = |_| anyhow!("{address} did not answer within {} s", PATIENCE.as_secs());
+    // Not 1: that means a refusal.
+    let (status, text) =
+        answered.map_err(late).and_then(|answer| answer).map_err(Failure::usage)?;
+    output::print(&format!("{}\n", pretty(&text)))?;
+    match status {
+        StatusCode::OK => Ok(ExitCode::SUCCESS),
+        StatusCode::TOO_MANY_REQUESTS | StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED => {
+            Ok(ExitCode::FAILURE)
+        }
+        status => Err(Failure::usage(anyhow!("{address} could not decide: it answered {status}"))),
+    }
+}
+
+/// Where to ask, and what.
+fn question(args: &CheckArgs) -> (&'static str, Value) {
+    let mut body = Map::new();
+    if let Some(cost) = args.cost {
+        body.insert("cost".to_owned(), cost.into());
+    }
+    if let (Some(key), Some(quota)) = (&args.key, &args.quota) {
+        body.extend(
+            [("key", key), ("quota", quota)].map(|(name, text)| (name.to_owned(), json!(text))),
+        );
+        return ("/v1/throttle", Value::Object(body));
+    }
+    let mut attributes = Map::new();
+    let RequestArgs { method, path, host, ip, headers, attributes: typed } = &args.request;
+    let ip = ip.map(|ip| ip.to_string());
+    for (name, text) in [("method", method), ("path", path), ("host", host), ("ip", &ip)] {
+        if let Some(text) = text {
+            attributes.insert(name.to_owned(), json!(text));
+        }
+    }
+    for attribute in typed {
+        attributes.insert(attribute.name.clone(), attribute.json());
+    }
+    body.insert("attributes".to_owned(), Value::Object(attributes));
+    if !headers.is_empty() {
+        let mut lines = Map::new();
+        for header in headers {
+            lines.insert(header.name.clone(), json!(header.value));
+        }
+        body.insert("headers".to_owned(), Value::Object(lines));
+    }
+    ("/v1/check", Value::Object(body))
+}
+
+async fn ask(args: &CheckArgs, path: &str, body: Value) -> Result<(StatusCode, Bytes)> {
+    let address = args.address;
+    let stream = TcpStream::connect(address).await.with_context(|| {
+        format!("cannot reach {address}; start `sluicegate serve`, or say where with --address")
+    })?;
+    let io = TokioIo::new(stream);
+    let spoken = || format!("{address} does not speak HTTP as expected");
+    let (mut sender, connection) =
+        hyper::client::conn::http1::handshake(io).await.with_context(spoken)?;
+    let connection = tokio::spawn(connection);
+    let request = Request::post(path)
+        .header(HOST, address.to_string())
+        .header(CONTENT_TYPE, "application/json")
+        .body(Full::new(Bytes::from(body.to_string())))?;
+    let response = sender.send_request(request).await.with_context(spoken)?;
+    let status = response.status();
+    let text = response.into_body().collect().await.with_context(spoken)?.to_bytes();
+    connection.abort();
+    if status == StatusCode::NOT_FOUND {
+        bail!("{address} answers HTTP, but knows no {path}; is it a sluicegate?");
+    }
+    Ok((status, text))
+}
+
+/// The answer for people; as it came if it is no JSON. A decision of the store has no `by`: it is added,
+/// so that every answer shows its decider.
+fn pretty(text: &[u8]) -> String {
+    let mut value: Result<Value, _> = serde_json::from_slice(text);
+    if let Ok(Value::Object(answer)) = &mut value
+        && answer.contains_key("decisions")
+    {
+        answer.entry("by").or_insert_with(|| "store".into());
+    }
+    let pretty = value.ok().and_then(|value| serde_json::to_string_pretty(&value).ok());
+    pretty.unwrap_or_else(|| String::from_utf8_lossy(text).into_owned())
+}

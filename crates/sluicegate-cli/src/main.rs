@@ -1,0 +1,49 @@
+//! The sluicegate program.
+
+#![forbid(unsafe_code)]
+
+mod args;
+mod attribute;
+mod audit;
+mod bench;
+mod bytes;
+mod check;
+mod colour;
+mod counted;
+mod descriptor;
+mod explain;
+mod failure;
+mod header;
+mod keeping;
+mod logging;
+mod output;
+mod period;
+mod reload;
+mod runtime;
+mod schema;
+mod serve;
+mod signals;
+mod validate;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::args::{Args, Command};
+
+fn main() -> ExitCode {
+    let Args { command } = Args::parse();
+    let done = match command {
+        Command::Serve(args) => serve::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Validate(args) => validate::run(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Audit(args) => audit::run(&args),
+        Command::Check(args) => check::run(&args),
+        Command::Bench(args) => bench::run(&args),
+        Command::Schema => schema::run().map(|()| ExitCode::SUCCESS),
+    };
+    done.unwrap_or_else(|failure| {
+        output::complain(&format!("{failure}\n"));
+        failure.code()
+    })
+}

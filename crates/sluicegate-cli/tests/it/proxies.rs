@@ -1,0 +1,186 @@
+//! Behind a real nginx and a real Caddy, as `examples` has them: what their clients see.
+
+use std::fs;
+use std::net::Ipv4Addr;
+use std::process::Command;
+
+use sluicegate_testkit::free_port;
+
+use super::edge::{Edge, Service, service, substituted};
+use super::program::{Folder, Serving, sluicegate};
+use super::tools::program;
+
+/// The proxies that ask about each request by HTTP.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Proxy {
+    Nginx,
+    Caddy,
+}
+
+/// What becomes of requests while Sluicegate is not there.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Without {
+    Open,
+    Closed,
+}
+
+impl Proxy {
+    pub(super) const ALL: [Self; 2] = [Self::Nginx, Self::Caddy];
+
+    pub(super) fn example(self, name: &str) -> String {
+        let folder = if self == Self::Nginx { "nginx" } else { "caddy" };
+        format!("{}/../../examples/{folder}/{name}", env!("CARGO_MANIFEST_DIR"))
+    }
+
+    /// The example, with ports of its own.
+    fn config(self, port: u16, asked: &str, service: &Service, without: Without) -> String {
+        let own = |usual: &str| match usual {
+            "10000" => port.to_string(),
+            "8080" => service.port.to_string(),
+            _ => asked.rsplit_once(':').unwrap().1.to_owned(),
+        };
+        // A machine that is busy with other tests is no outage.
+        let (name, ports, timeouts) = match self {
+            Self::Nginx => (
+                "nginx.conf",
+                ["listen 127.0.0.1:10000;", "proxy_pass http://127.0.0.1:8080;", "127.0.0.1:7070"]
+                    .as_slice(),
+                ["connect_timeout 50ms", "read_timeout 50ms"],
+            ),
+            Self::Caddy => (
+                "Caddyfile",
+                ["http://:10000 {", "\n\t\treverse_proxy 127.0.0.1:8080", "127.0.0.1:7070"]
+                    .as_slice(),
+                ["dial_timeout 50ms", "header_timeout 50ms"],
+            ),
+        };
+        let mut texts: Vec<(&str, String)> = Vec::new();
+        for text in ports {
+            let usual = ["10000", "8080", "7070"].into_iter().find(|port| text.contains(port));
+            texts.push((text, text.replace(usual.unwrap(), &own(usual.unwrap()))));
+        }
+        for text in timeouts {
+            texts.push((text, text.replace("50ms", "30s")));
+        }
+        let (_, service) = texts[1].1.rsplit_once(':').unwrap();
+        let open = match self {
+            Self::Nginx => "error_page 502 504 = @unasked;",
+            Self::Caddy => "reverse_proxy @unasked 127.0.0.1:8080",
+        };
+        let service = open.replace("8080", service.trim_end_matches(';'));
+        texts.push((open, if without == Without::Open { service } else { String::new() }));
+        substituted(fs::read_to_string(self.example(name)).unwrap(), &texts)
+    }
+
+    pub(super) fn command(self, folder: &Folder, config: &str) -> Command {
+        match self {
+            Self::Nginx => {
+                let nginx = program("SLUICEGATE_NGINX", "nginx/bin/nginx", "/usr/sbin/nginx");
+                let config = folder.write("nginx.conf", config);
+                let mut command = Command::new(nginx);
+                command.args(["-e", "stderr", "-p", &folder.at(""), "-c", &config]);
+                // One process, which ends with the test.
+                command.args(["-g", "master_process off;"]);
+                command
+            }
+            Self::Caddy => {
+                let caddy = program("SLUICEGATE_CADDY", "caddy/bin/caddy", "/usr/bin/caddy");
+                let config = folder.write("Caddyfile", config);
+                let mut command = Command::new(caddy);
+                command.args(["run", "--config", &config, "--adapter", "caddyfile"]);
+                command.env("XDG_CONFIG_HOME", folder.at("")).env("XDG_DATA_HOME", folder.at(""));
+                command
+            }
+        }
+    }
+}
+
+pub(super) fn start(proxy: Proxy, without: Without) -> Edge {
+    start_with(proxy, without, &fs::read_to_string(proxy.example("rules.yaml")).unwrap())
+}
+
+/// The example, with these rules.
+pub(super) fn start_with(proxy: Proxy, without: Without, rules: &str) -> Edge {
+    let (folder, port, service) = (Folder::new(), free_port(), service());
+    let rules = folder.write("rules.yaml", rules);
+    let serving =
+        Serving::start(sluicegate(&["serve", "--http", "127.0.0.1:0", "--config", &rules]));
+    let config = proxy.config(port, &serving.address, &service, without);
+    Edge::start(&mut proxy.command(&folder, &config), port, serving, service, folder)
+}
+
+#[test]
+fn clients_of_a_proxy_are_limited_and_told_how_they_stand() {
+    for proxy in Proxy::ALL {
+        let edge = start(proxy, Without::Open);
+        let allowed = edge.get("/login?next=/", "ann");
+        assert_eq!((allowed.status, allowed.body()), (200, "hi\n"), "{proxy:?}");
+        assert_eq!(allowed.header("content-type"), ["text/plain"], "the service's own");
+        assert_eq!(allowed.header("x-ratelimit-limit"), ["5"], "{}", allowed.text);
+        assert_eq!(allowed.header("x-ratelimit-remaining"), ["4"]);
+        let [reset] = allowed.header("x-ratelimit-reset")[..] else { panic!("{}", allowed.text) };
+        assert!((1..=3_600).contains(&reset.parse::<u64>().unwrap()), "{reset}");
+        assert!(allowed.header("retry-after").is_empty());
+
+        assert_eq!(edge.statuses("/login", "ann", 5), [200, 200, 200, 200, 429], "{proxy:?}");
+        assert_eq!(edge.get("/login?deny_status=200", "ann").status, 429, "{proxy:?}");
+        let refused = edge.get("/login", "ann");
+        assert_eq!(refused.status, 429);
+        assert_eq!(refused.header("x-ratelimit-limit"), ["5"], "{}", refused.text);
+        assert_eq!(refused.header("x-ratelimit-remaining"), ["0"]);
+        let [seconds] = refused.header("retry-after")[..] else { panic!("{}", refused.text) };
+        assert!((1..=3_600).contains(&seconds.parse::<u64>().unwrap()), "{seconds}");
+
+        assert_eq!(edge.get("/login", "bob").status, 429, "the name is the client's to choose");
+        let other = edge.get_from(Ipv4Addr::new(127, 0, 0, 2), "/login");
+        assert_eq!(other.status, 200, "other addresses have their own");
+        let other = edge.get("/", "ann");
+        assert_eq!(other.header("x-ratelimit-limit"), ["1000"], "only the address is limited here");
+    }
+}
+
+/// Units of 1,000 in a minute.
+const USED: u64 = 400;
+
+#[test]
+fn what_clients_say_of_themselves_is_not_believed() {
+    for proxy in Proxy::ALL {
+        let edge = start(proxy, Without::Open);
+        let left = |forged: &str| -> u64 {
+            let answer = edge.get("/", &format!("ann\r\n{forged}"));
+            assert_eq!(answer.status, 200, "{proxy:?}, {forged}: {}", answer.text);
+            answer.header("x-ratelimit-remaining")[0].parse().unwrap()
+        };
+        // So many that what comes back in the meantime does not hide an address of its own.
+        for _ in 0..USED {
+            left("accept: */*");
+        }
+        for forged in [
+            "x-forwarded-for: 203.0.113.9",
+            "x-forwarded-uri: /login",
+            "x-forwarded-method: DELETE",
+            "x-original-method: DELETE",
+            "x-original-uri: /login",
+            "x-original-url: http://edge/login",
+            "content-length: 0",
+        ] {
+            let left = left(forged);
+            assert!(left < 1_000 - USED / 2, "{proxy:?}, {forged} has {left} of its own");
+        }
+    }
+}
+
+#[test]
+fn what_becomes_of_requests_without_sluicegate_the_proxy_is_told_itself() {
+    for (proxy, without, status) in [
+        (Proxy::Nginx, Without::Open, 200),
+        (Proxy::Nginx, Without::Closed, 500),
+        (Proxy::Caddy, Without::Open, 200),
+        (Proxy::Caddy, Without::Closed, 502),
+    ] {
+        let mut edge = start(proxy, without);
+        let (code, _, log) = edge.sluicegate.take().unwrap().stop("-TERM");
+        assert_eq!(code, Some(0), "{log}");
+        assert_eq!(edge.statuses("/login", "ann", 7), [status; 7], "{proxy:?}");
+    }
+}

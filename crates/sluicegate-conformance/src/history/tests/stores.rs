@@ -1,0 +1,100 @@
+//! Stores around one mutex: some that hold it long enough, and some that do not.
+
+use std::future::{Future, ready};
+use std::sync::{Mutex, MutexGuard};
+use std::thread;
+
+use sluicegate::{Applied, Check, CheckError, Clock, Decision, Id, ManualClock, Set, Store, Time};
+use sluicegate_core::{State, decide};
+
+use crate::subject::{Bare, Cells, Subject};
+
+/// How a set is decided.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Way {
+    /// In one step: right.
+    OneStep,
+    /// In one step, at a time read before: right as well.
+    ClockFirst,
+    /// Reads in one step and writes in another: wrong.
+    TwoSteps,
+    /// One check in one step, several with a step for each counter that is written: wrong.
+    SetsInPieces,
+}
+
+#[derive(Debug)]
+pub(super) struct Mutexed {
+    cells: Mutex<Bare>,
+    clock: ManualClock,
+    way: Way,
+}
+
+impl Mutexed {
+    pub(super) fn making(way: Way) -> impl Fn(ManualClock) -> Self {
+        move |clock| Self { cells: Mutex::default(), clock, way }
+    }
+
+    fn cells(&self) -> MutexGuard<'_, Bare> {
+        self.cells.lock().unwrap()
+    }
+
+    fn decide(&self, set: &Set<'_>) -> (Applied, Vec<Option<Decision>>) {
+        match self.way {
+            Way::SetsInPieces if set.checks().len() > 1 => self.in_pieces(set),
+            Way::OneStep | Way::SetsInPieces => {
+                let mut cells = self.cells();
+                Self::at(self.clock.now(), &mut cells, set)
+            }
+            Way::ClockFirst => {
+                let now = self.clock.now();
+                thread::yield_now();
+                Self::at(now, &mut self.cells(), set)
+            }
+            Way::TwoSteps => self.in_pieces(set),
+        }
+    }
+
+    fn at(now: Time, cells: &mut Bare, set: &Set<'_>) -> (Applied, Vec<Option<Decision>>) {
+        let (ruling, decisions) = cells.apply(now, set);
+        (Applied::by_store(ruling, now), decisions)
+    }
+
+    /// Reads the counters in one step, and writes each in one of its own.
+    fn in_pieces(&self, set: &Set<'_>) -> (Applied, Vec<Option<Decision>>) {
+        let Cells { names, places } = Cells::of(set);
+        let mut decisions = vec![None; set.checks().len()];
+        let now = self.clock.now();
+        let mut states: Vec<State> = {
+            let cells = self.cells();
+            names.iter().map(|name| cells.read(name)).collect()
+        };
+        let ruling = decide(set, now, &places, &mut states, &mut decisions);
+        for (name, state) in names.into_iter().zip(states) {
+            thread::yield_now();
+            self.cells().write(name, state);
+        }
+        (Applied::by_store(ruling, now), decisions)
+    }
+}
+
+impl Store for Mutexed {
+    type Clock = ManualClock;
+
+    fn clock(&self) -> &ManualClock {
+        &self.clock
+    }
+
+    fn apply<'a>(
+        &'a self,
+        set: &'a Set<'a>,
+        decisions: &'a mut [Option<Decision>],
+    ) -> impl Future<Output = Result<Applied, CheckError>> + Send + 'a {
+        let (applied, found) = self.decide(set);
+        decisions.copy_from_slice(&found);
+        ready(Ok(applied))
+    }
+
+    fn apply_detached(&self, check: Check<'_>) {
+        self.decide(&Set::one(&check, Id::from_bits(0)));
+    }
+}

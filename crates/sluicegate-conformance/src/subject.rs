@@ -1,0 +1,130 @@
+//! Whatever can decide sets at given times.
+
+use std::collections::HashMap;
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Wake, Waker};
+use std::thread::{self, Thread};
+
+use sluicegate::{ManualClock, Store};
+use sluicegate_core::{Decision, Id, Place, Ruling, Set, State, Time, decide};
+
+/// Decides one set after the other, at the times it is told.
+pub trait Subject {
+    /// Decides `set` at `now`.
+    fn apply(&mut self, now: Time, set: &Set<'_>) -> (Ruling, Vec<Option<Decision>>);
+}
+
+/// The bare core, with its cells in a map. One that has become vacant is not in it, so that
+/// equal maps are all that equal answers need.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Bare {
+    cells: HashMap<CellName, State>,
+}
+
+/// What a cell is filed under.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum CellName {
+    Counter(String, Vec<u8>),
+    Settled(Id),
+}
+
+/// The cells that the checks of a set meet, each once.
+#[derive(Debug)]
+pub(crate) struct Cells {
+    pub(crate) names: Vec<CellName>,
+    pub(crate) places: Vec<Place>,
+}
+
+impl Cells {
+    pub(crate) fn of(set: &Set<'_>) -> Self {
+        let mut names: Vec<CellName> = Vec::new();
+        let mut slot = |name: CellName| {
+            names.iter().position(|known| *known == name).unwrap_or_else(|| {
+                names.push(name);
+                names.len() - 1
+            })
+        };
+        let mut places = Vec::new();
+        for check in set.checks() {
+            let name = CellName::Counter(check.limit().name().to_owned(), check.key().to_vec());
+            let mut place = Place::cell(slot(name));
+            if let Some(receipt) = check.settles() {
+                place = place.remembered_in(slot(CellName::Settled(receipt)));
+            }
+            places.push(place);
+        }
+        Self { names, places }
+    }
+}
+
+impl Bare {
+    pub(crate) fn read(&self, name: &CellName) -> State {
+        self.cells.get(name).cloned().unwrap_or_default()
+    }
+
+    pub(crate) fn write(&mut self, name: CellName, state: State) {
+        if state == State::Vacant {
+            self.cells.remove(&name);
+        } else {
+            self.cells.insert(name, state);
+        }
+    }
+}
+
+impl Subject for Bare {
+    fn apply(&mut self, now: Time, set: &Set<'_>) -> (Ruling, Vec<Option<Decision>>) {
+        let Cells { names, places } = Cells::of(set);
+        let mut states: Vec<State> = names.iter().map(|name| self.read(name)).collect();
+        let mut decisions = vec![None; set.checks().len()];
+        let ruling = decide(set, now, &places, &mut states, &mut decisions);
+        for (name, state) in names.into_iter().zip(states) {
+            self.write(name, state);
+        }
+        (ruling, decisions)
+    }
+}
+
+/// A store whose manual clock is set before each step.
+#[derive(Debug)]
+pub struct Driven<S> {
+    clock: ManualClock,
+    store: S,
+}
+
+impl<S: Store> Driven<S> {
+    /// The store that `make` makes on a clock of ours.
+    pub fn new(make: impl FnOnce(ManualClock) -> S) -> Self {
+        let clock = ManualClock::default();
+        Self { store: make(clock.clone()), clock }
+    }
+}
+
+impl<S: Store> Subject for Driven<S> {
+    fn apply(&mut self, now: Time, set: &Set<'_>) -> (Ruling, Vec<Option<Decision>>) {
+        self.clock.set(now);
+        let mut decisions = vec![None; set.checks().len()];
+        let applied = block_on(self.store.apply(set, &mut decisions)).expect("the store answers");
+        assert_eq!(applied.now, now, "the store must decide at its clock's time");
+        (applied.ruling, decisions)
+    }
+}
+
+/// Runs a future to its end on this thread.
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    struct Unpark(Thread);
+    impl Wake for Unpark {
+        fn wake(self: Arc<Self>) {
+            self.0.unpark();
+        }
+    }
+    let waker = Waker::from(Arc::new(Unpark(thread::current())));
+    let mut context = Context::from_waker(&waker);
+    let mut future = pin!(future);
+    loop {
+        match future.as_mut().poll(&mut context) {
+            Poll::Ready(output) => return output,
+            Poll::Pending => thread::park(),
+        }
+    }
+}

@@ -1,0 +1,439 @@
+//! The model of the program, in exact fractions.
+//!
+//! Limits are decided by the oracle, which shares no code with the deciding core. Everything around
+//! them (which rules apply, which limits, which counter, at what cost, which decision says most) is
+//! derived here from the rule file as data, and shares no code with the program either.
+
+mod changes;
+mod counts;
+mod envelope;
+mod evaluation;
+mod limit;
+mod plan;
+
+use std::collections::{BTreeMap, HashMap};
+
+use sluicegate_oracle::Oracle;
+use sluicegate_oracle::trace::{AskSpec, CheckSpec, ExpectedDecision, Gate, Reason, Step};
+
+use self::changes::Changes;
+pub(crate) use self::counts::Counts;
+use self::envelope::Envelopes;
+pub(crate) use self::evaluation::{
+    Evaluation, Outcome, Planned, Verdict, reason_word, smaller_share,
+};
+pub(crate) use self::limit::{Limit, span};
+use self::plan::{Aim, Circumstances, Plan};
+use crate::case::{Ended, Purpose, Request, StoreKind, Throttle, Via};
+use crate::rule_file::{Algorithm, Cost, Quota, RuleFile};
+
+/// The expected behaviour of all nodes and their store.
+pub(crate) struct Model {
+    /// Whether nodes share a store.
+    shared: bool,
+    oracle: Oracle,
+    file: RuleFile,
+    changes: Changes,
+    now: u64,
+    /// The slots and reservations that steps were handed, by the id of the step.
+    slots: HashMap<u32, Vec<Charge>>,
+    reservations: HashMap<u32, Vec<Charge>>,
+    counts: Vec<Counts>,
+    envelopes: Envelopes,
+}
+
+/// A charge that can be settled.
+#[derive(Debug, Clone)]
+struct Charge {
+    check: Planned,
+    step: usize,
+    place: usize,
+    units: u64,
+    /// The tier of the caller then.
+    tier: Option<String>,
+}
+
+/// The answer to a settlement, a release or a renewal.
+#[derive(Debug, Clone)]
+pub(crate) struct Settlement {
+    /// Each charge with its units; without a decision where another node counts it.
+    pub(crate) limits: Vec<(Planned, u64, Option<ExpectedDecision>)>,
+}
+
+impl Model {
+    pub(crate) fn new(file: RuleFile, store: StoreKind, nodes: usize, now: u64) -> Self {
+        Self {
+            shared: store != StoreKind::Memory,
+            oracle: Oracle::new(&BTreeMap::new()),
+            file,
+            changes: Changes::default(),
+            now,
+            slots: HashMap::new(),
+            reservations: HashMap::new(),
+            counts: vec![Counts::default(); nodes],
+            envelopes: Envelopes::default(),
+        }
+    }
+
+    pub(crate) fn file(&self) -> &RuleFile {
+        &self.file
+    }
+
+    pub(crate) fn now(&self) -> u64 {
+        self.now
+    }
+
+    pub(crate) fn set_now(&mut self, now: u64) {
+        self.now = now;
+    }
+
+    pub(crate) fn counts(&self, node: usize) -> &Counts {
+        &self.counts[node]
+    }
+
+    /// Replaces the rule file.
+    pub(crate) fn edit(&mut self, file: RuleFile) {
+        self.changes.learn(&self.file, &file, self.now);
+        self.file = file;
+    }
+
+    /// Forgets all counters, as a store that lost its data.
+    pub(crate) fn forget_shared(&mut self) {
+        self.oracle.forget_cells(|_, key| !key.starts_with("node "));
+        self.envelopes = Envelopes::default();
+    }
+
+    /// Decides a request.
+    pub(crate) fn check(
+        &mut self,
+        step: u32,
+        node: usize,
+        via: Via,
+        request: &Request,
+    ) -> Evaluation {
+        let evaluation = self.evaluate(node, via, request, Aim::Take);
+        self.remember(step, request, &evaluation);
+        self.counts[node].add(&evaluation, &self.file);
+        evaluation
+    }
+
+    /// Decides a request while the shared store is down.
+    pub(crate) fn check_without_store(&mut self, node: usize, request: &Request) -> Evaluation {
+        let plan = plan::plan(self.about(node, Via::Http), request, Aim::Take);
+        let plan = plan.without_store(&self.file);
+        let Plan { outcome, checks, cost, tier, unlimited } = plan;
+        let asked = outcome == Outcome::Asked && !checks.is_empty();
+        let verdict = asked.then(|| {
+            let denies = |check: &Planned| check.unasked == Some(false) && !check.shadow;
+            let allowed = !checks.iter().any(denies);
+            let decisions = checks.iter().map(|check| Some(policy_decision(check, allowed)));
+            Verdict::new(&checks, decisions.collect(), allowed)
+        });
+        let evaluation =
+            Evaluation { outcome, checks, verdict, cost, tier, unlimited, now: self.now };
+        self.counts[node].add(&evaluation, &self.file);
+        evaluation
+    }
+
+    /// Decides descriptors in one step: the whole, and each by itself.
+    pub(crate) fn group(
+        &mut self,
+        node: usize,
+        items: &[(Request, Purpose)],
+    ) -> (Evaluation, Vec<Evaluation>) {
+        let plans: Vec<Plan> = items
+            .iter()
+            .map(|(request, purpose)| {
+                plan::plan(self.about(node, Via::Grpc), request, Aim::from(*purpose))
+            })
+            .collect();
+        let refused = plans.iter().find(|plan| is_refused(&plan.outcome));
+        let mut whole = Plan {
+            outcome: refused.map_or(Outcome::Asked, |plan| plan.outcome.clone()),
+            checks: plans.iter().flat_map(|plan| plan.checks.iter().cloned()).collect(),
+            cost: plans.iter().map(|plan| plan.cost).max().unwrap_or(0),
+            tier: plans.iter().find_map(|plan| plan.tier.clone()),
+            unlimited: false,
+        };
+        if let [only] = plans.as_slice() {
+            whole.outcome = only.outcome.clone();
+            whole.unlimited = only.unlimited;
+        }
+        let whole = self.decide(whole);
+        let mut rest = whole.verdict.as_ref().map(|it| it.decisions.clone()).unwrap_or_default();
+        let mut parts = Vec::new();
+        for plan in plans {
+            let own: Vec<Option<ExpectedDecision>> =
+                rest.drain(..plan.checks.len().min(rest.len())).collect();
+            let asked = plan.outcome == Outcome::Asked && !plan.checks.is_empty();
+            let verdict = whole.verdict.as_ref().filter(|_| asked).map(|verdict| {
+                let refused = Verdict::new(&plan.checks, own.clone(), false);
+                let stands = verdict.allowed || refused.strictest.is_none();
+                Verdict::new(&plan.checks, own, stands)
+            });
+            let part = Evaluation {
+                outcome: plan.outcome,
+                checks: plan.checks,
+                verdict,
+                cost: plan.cost,
+                tier: plan.tier,
+                unlimited: plan.unlimited,
+                now: self.now,
+            };
+            self.counts[node].add(&part, &self.file);
+            parts.push(part);
+        }
+        (whole, parts)
+    }
+
+    /// Decides a quota that comes with its request.
+    pub(crate) fn throttle(&mut self, node: usize, throttle: &Throttle, resp: bool) -> Evaluation {
+        let units = throttle.cost.unsigned_abs();
+        let ask = if throttle.cost < 0 {
+            AskSpec::Refund { units }
+        } else {
+            AskSpec::Take { least: units, most: units, patience_us: None }
+        };
+        let limit = limit::of_throttle(throttle.quota, throttle.algorithm);
+        let check = Planned::without_rule(limit, format!("throttle {}", throttle.key), ask);
+        let plan = Plan {
+            outcome: Outcome::Asked,
+            checks: vec![check],
+            cost: units,
+            tier: None,
+            unlimited: false,
+        };
+        let evaluation = self.decide(plan);
+        self.counts[node].add_throttle(&evaluation, throttle, resp);
+        evaluation
+    }
+
+    /// Reports the end of a request.
+    pub(crate) fn report(&mut self, node: usize, request: &Request, ended: Ended) -> Evaluation {
+        self.evaluate(node, Via::Http, request, Aim::Report(ended))
+    }
+
+    /// Settles the reservation of a step; nothing if it has none.
+    pub(crate) fn settle(&mut self, node: usize, of: u32, cost: u64) -> Option<Settlement> {
+        let charges = self.reservations.get(&of)?.clone();
+        let owed = |charge: &Charge| {
+            let rule = charge.check.rule.and_then(|rule| self.file.rules.get(rule));
+            match rule.map(|rule| rule.cost) {
+                _ if cost == 0 => 0,
+                _ if charge.check.priced => charge.units,
+                Some(Cost::CallerUpTo(max)) => cost.min(max.max(1)),
+                _ => cost,
+            }
+        };
+        let actual: Vec<u64> = charges.iter().map(owed).collect();
+        Some(self.settlement(node, charges, |place, charge| AskSpec::Settle {
+            step: charge.step,
+            check: charge.place,
+            actual: actual[place],
+        }))
+    }
+
+    pub(crate) fn release(&mut self, node: usize, of: u32) -> Option<Settlement> {
+        let charges = self.slots.get(&of)?.clone();
+        Some(self.settlement(node, charges, |_, charge| AskSpec::Settle {
+            step: charge.step,
+            check: charge.place,
+            actual: 0,
+        }))
+    }
+
+    pub(crate) fn renew(&mut self, node: usize, of: u32) -> Option<Settlement> {
+        let charges = self.slots.get(&of)?.clone();
+        Some(self.settlement(node, charges, |_, charge| AskSpec::Renew {
+            step: charge.step,
+            check: charge.place,
+        }))
+    }
+
+    pub(crate) fn has_slot(&self, of: u32) -> bool {
+        self.slots.contains_key(&of)
+    }
+
+    pub(crate) fn has_reservation(&self, of: u32) -> bool {
+        self.reservations.contains_key(&of)
+    }
+
+    /// The first counter that admitted more than its envelope, in words.
+    pub(crate) fn broken_envelope(&self) -> Option<String> {
+        self.envelopes.broken()
+    }
+
+    fn settlement(
+        &mut self,
+        node: usize,
+        charges: Vec<Charge>,
+        ask: impl Fn(usize, &Charge) -> AskSpec,
+    ) -> Settlement {
+        let asked: Vec<Option<Planned>> = charges
+            .iter()
+            .enumerate()
+            .map(|(place, charge)| {
+                let is_here = charge.check.node.is_none_or(|own| own == node);
+                let limit = self.limit_now(charge).filter(|_| is_here)?;
+                let ask = ask(place, charge);
+                Some(Planned { limit, ask, alternative: false, ..charge.check.clone() })
+            })
+            .collect();
+        let checks: Vec<Planned> = asked.iter().flatten().cloned().collect();
+        let mut decisions = self.ask(&checks, true).1.into_iter();
+        let limits = charges.into_iter().zip(asked).map(|(charge, asked)| match asked {
+            Some(check) => (check, charge.units, decisions.next().flatten()),
+            None => (charge.check, charge.units, None),
+        });
+        Settlement { limits: limits.collect() }
+    }
+
+    /// Finds the limit of a charge in the file as it is now.
+    ///
+    /// It is the one with the same figures, or the first of its name; the caller's tier comes before others.
+    fn limit_now(&self, charge: &Charge) -> Option<Limit> {
+        let rule = &charge.check.rule.and_then(|place| self.file.rules.get(place))?;
+        let before = &charge.check.limit;
+        let figures = |limit: &Limit| (limit.capacity, limit.lease_us().or(limit.recovery_us));
+        let same = |limit: &Limit| limit.name == before.name && limit.algorithm == before.algorithm;
+        let named: Vec<Limit> = limit::all_of(&self.file, rule, charge.tier.as_deref())
+            .into_iter()
+            .filter(same)
+            .collect();
+        let exact = named.iter().find(|limit| figures(limit) == figures(before));
+        exact.or(named.first()).cloned()
+    }
+
+    fn about(&self, node: usize, via: Via) -> Circumstances<'_> {
+        Circumstances { file: &self.file, changes: &self.changes, now: self.now, node, via }
+    }
+
+    fn evaluate(&mut self, node: usize, via: Via, request: &Request, aim: Aim) -> Evaluation {
+        let plan = plan::plan(self.about(node, via), request, aim);
+        self.decide(plan)
+    }
+
+    fn decide(&mut self, plan: Plan) -> Evaluation {
+        let Plan { outcome, checks, cost, tier, unlimited } = plan;
+        let verdict = (outcome == Outcome::Asked && !checks.is_empty()).then(|| {
+            let refused_here = self.refused_by_node(&checks);
+            let (admitted, decisions) = refused_here
+                .map_or_else(|| self.ask(&checks, false), |decisions| (false, decisions));
+            Verdict::new(&checks, decisions, admitted)
+        });
+        if let Some(verdict) = &verdict {
+            self.envelopes.add(&checks, verdict, self.now);
+        }
+        Evaluation { outcome, checks, verdict, cost, tier, unlimited, now: self.now }
+    }
+
+    /// The decisions on a set that limits of one node refuse before the shared store is asked.
+    ///
+    /// The shared limits are not asked then. A queue of the node is asked last instead.
+    fn refused_by_node(&mut self, checks: &[Planned]) -> Option<Vec<Option<ExpectedDecision>>> {
+        let is_take = |check: &Planned| matches!(check.ask, AskSpec::Take { .. });
+        let own: Vec<usize> =
+            (0..checks.len()).filter(|place| checks[*place].node.is_some()).collect();
+        let queue = own.iter().any(|place| checks[*place].limit.algorithm == "queue");
+        if !self.shared || own.is_empty() || own.len() == checks.len() || queue {
+            return None;
+        }
+        if !checks.iter().any(|check| is_take(check) && !check.shadow) {
+            return None;
+        }
+        // A set that is refused changes nothing, and says how each of its checks stands.
+        let mut asked: Vec<Planned> = own.iter().map(|place| checks[*place].clone()).collect();
+        asked.push(never());
+        let (_, mut made) = self.ask(&asked, false);
+        made.pop();
+        asked.pop();
+        Verdict::new(&asked, made.clone(), false).blocker(&asked)?;
+        let mut decisions = vec![None; checks.len()];
+        for (place, made) in own.into_iter().zip(made) {
+            decisions[place] = made;
+        }
+        Some(decisions)
+    }
+
+    /// Asks the oracle; says whether the set was admitted, and every decision.
+    fn ask(
+        &mut self,
+        checks: &[Planned],
+        independent: bool,
+    ) -> (bool, Vec<Option<ExpectedDecision>>) {
+        if checks.is_empty() {
+            return (true, Vec::new());
+        }
+        let specs = checks.iter().map(|check| {
+            let handle = check.limit.handle();
+            self.oracle.define(&handle, &check.limit.to_oracle());
+            CheckSpec {
+                limit: handle,
+                key: check.key.clone(),
+                ask: check.ask,
+                gate: if check.shadow { Gate::Observe } else { Gate::Enforce },
+                or: check.alternative,
+                period: check.limit.period(self.now),
+            }
+        });
+        let specs: Vec<CheckSpec> = specs.collect();
+        let step = Step { at: self.now, independent, checks: specs, expect: None };
+        let expected = self.oracle.step(&step);
+        (expected.admitted, expected.decisions)
+    }
+
+    /// Keeps the slots and reservations that a request was handed.
+    fn remember(&mut self, step: u32, request: &Request, evaluation: &Evaluation) {
+        let index = self.oracle.steps().wrapping_sub(1);
+        let decisions = evaluation.verdict.as_ref().map(|verdict| &verdict.decisions);
+        let (mut held, mut charged) = (Vec::new(), Vec::new());
+        for (place, check) in evaluation.receipts() {
+            let units = decisions.and_then(|made| made[place]).map_or(0, |made| made.granted);
+            let tier = evaluation.tier.clone();
+            let charge = Charge { check: check.clone(), step: index, place, units, tier };
+            if check.limit.holds() {
+                held.push(charge);
+            } else if !check.limit.is_cooldown() {
+                charged.push(charge);
+            }
+        }
+        if !held.is_empty() {
+            self.slots.insert(step, held);
+        }
+        if request.reserve && !charged.is_empty() {
+            self.reservations.insert(step, charged);
+        }
+    }
+}
+
+/// A check that refuses its set.
+fn never() -> Planned {
+    let quota = Quota { amount: 1, period_us: 1_000_000, burst: None };
+    let limit = limit::of_throttle(quota, Algorithm::TokenBucket);
+    let ask = AskSpec::Take { least: 2, most: 2, patience_us: None };
+    Planned::without_rule(limit, "never".to_owned(), ask)
+}
+
+/// The decision of a policy: the counter is not known, and told as untouched.
+fn policy_decision(check: &Planned, admitted: bool) -> ExpectedDecision {
+    let allowed = check.unasked == Some(true);
+    let granted = match check.ask {
+        AskSpec::Take { most, .. } if allowed && admitted => most,
+        _ => 0,
+    };
+    ExpectedDecision {
+        allowed,
+        reason: (!allowed).then_some(Reason::Busy),
+        granted,
+        limit: check.limit.capacity,
+        remaining: check.limit.capacity,
+        retry_after_us: None,
+        reset_after_us: 0,
+        delay_us: 0,
+        receipt: false,
+    }
+}
+
+fn is_refused(outcome: &Outcome) -> bool {
+    matches!(outcome, Outcome::Blocked | Outcome::Unidentified { .. })
+}

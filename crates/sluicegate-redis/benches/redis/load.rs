@@ -1,0 +1,175 @@
+//! Tasks that ask one question after the other, as many as a node has requests at a time.
+
+use std::time::{Duration, Instant};
+
+use rustix::time::{ClockId, clock_gettime};
+use sluicegate::{Ask, Check, Cost, Limit, Limiter, Outage, Plan};
+use sluicegate_redis::Redis;
+use tokio::task::yield_now;
+use tokio::time::sleep;
+
+use crate::callers::{CALLERS, Draws, key};
+use crate::ground::{Busy, Ground, LIMITS};
+
+/// What is asked.
+#[derive(Clone, Copy)]
+pub(crate) enum Asked {
+    /// One unit of a limit.
+    One(&'static Limit),
+    /// The same, without asking; it is how failures are reported to a cooldown.
+    Charged(&'static Limit),
+    /// A set of four.
+    Four,
+    /// Nothing: what drawing callers and changing tasks costs by itself.
+    Nothing,
+}
+
+impl Asked {
+    /// The limit that most cases ask.
+    pub(crate) fn one() -> Self {
+        Self::One(&LIMITS[0])
+    }
+
+    /// Asks about a caller until it is allowed, which it is at once unless the server is away.
+    pub(crate) async fn about(self, node: &Limiter<Redis>, caller: usize) {
+        const PATIENCE: usize = 2_000;
+        let key = key(caller);
+        for _ in 0..PATIENCE {
+            if self.is_allowed(node, &key).await {
+                return;
+            }
+            sleep(Duration::from_millis(10)).await;
+        }
+        panic!("{key} has not been allowed for {PATIENCE} times");
+    }
+
+    async fn is_allowed(self, node: &Limiter<Redis>, key: &str) -> bool {
+        // Nothing is allowed that the server does not know of.
+        let check = |limit| Check::new(limit, key).if_unreachable(Outage::Deny);
+        match self {
+            Self::One(limit) => node.check(check(limit)).await.unwrap().is_allowed(),
+            Self::Charged(limit) => {
+                node.check(check(limit).ask(Ask::Charge(Cost::ONE))).await.unwrap().is_allowed()
+            }
+            Self::Four => {
+                let mut plan = Plan::new();
+                for limit in &LIMITS[1..] {
+                    plan.require(check(limit));
+                }
+                node.check_plan(&plan).await.unwrap().is_allowed()
+            }
+            Self::Nothing => {
+                yield_now().await;
+                !key.is_empty()
+            }
+        }
+    }
+}
+
+/// What some decisions took.
+#[derive(Clone, Copy)]
+pub(crate) struct Taken {
+    decisions: usize,
+    by_the_clock: Duration,
+    /// Processor time of the server, and of this process.
+    server: Duration,
+    own: Duration,
+    /// Calls to the server.
+    calls: u64,
+}
+
+impl Taken {
+    pub(crate) fn server_micros(&self) -> f64 {
+        micros_each(self.server, self.decisions)
+    }
+
+    pub(crate) fn own_micros(&self) -> f64 {
+        micros_each(self.own, self.decisions)
+    }
+
+    pub(crate) fn per_second(&self) -> f64 {
+        self.decisions as f64 / self.by_the_clock.as_secs_f64()
+    }
+
+    /// Calls for each decision.
+    pub(crate) fn trips(&self) -> f64 {
+        self.calls as f64 / self.decisions as f64
+    }
+}
+
+pub(crate) fn micros_each(time: Duration, count: usize) -> f64 {
+    time.as_secs_f64() * 1e6 / count as f64
+}
+
+impl<S: Busy> Ground<S> {
+    /// Asks so often about callers drawn at random, by so many tasks of each node. What was
+    /// measured while nodes did without the server, because this machine stood still for half a
+    /// second, says nothing: then it is done again.
+    pub(crate) fn load(&self, asked: Asked, tasks: usize, decisions: usize) -> Taken {
+        loop {
+            let before = self.without_server();
+            let taken = self.load_once(asked, tasks, decisions);
+            let alone = self.without_server() - before;
+            if alone == 0 {
+                return taken;
+            }
+            println!("\nOnce more: {alone} decisions were made without the server.");
+            self.wait_for_server();
+        }
+    }
+
+    fn load_once(&self, asked: Asked, tasks: usize, decisions: usize) -> Taken {
+        let each = decisions / self.nodes.len() / tasks;
+        let calls = self.counted(|counts| counts.calls);
+        let (server, own, start) = (self.server.time(), own_time(), Instant::now());
+        self.each_task(tasks, |node, _| {
+            let mut draws = Draws::new(start.elapsed().as_nanos() as usize);
+            async move {
+                for _ in 0..each {
+                    asked.about(&node, draws.below(CALLERS)).await;
+                }
+            }
+        });
+        Taken {
+            decisions: each * self.nodes.len() * tasks,
+            by_the_clock: start.elapsed(),
+            server: self.server.time().checked_sub(server).unwrap(),
+            own: own_time().checked_sub(own).unwrap(),
+            calls: self.counted(|counts| counts.calls) - calls,
+        }
+    }
+
+    /// Asks about every caller once, by so many tasks of each node.
+    pub(crate) fn fill(&self, asked: Asked, tasks: usize, callers: usize) {
+        let all = tasks * self.nodes.len();
+        self.each_task(tasks, |node, task| async move {
+            for caller in (task..callers).step_by(all) {
+                asked.about(&node, caller).await;
+            }
+        });
+    }
+
+    /// Runs so many tasks for each node, each with a number.
+    pub(crate) fn each_task<F>(&self, tasks: usize, task: impl Fn(Limiter<Redis>, usize) -> F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.runtime.block_on(async {
+            let numbers = 0..tasks * self.nodes.len();
+            let running: Vec<_> = numbers
+                .map(|number| {
+                    let node = self.nodes[number % self.nodes.len()].clone();
+                    tokio::spawn(task(node, number))
+                })
+                .collect();
+            for task in running {
+                task.await.unwrap();
+            }
+        });
+    }
+}
+
+/// Processor time of this process.
+pub(crate) fn own_time() -> Duration {
+    clock_gettime(ClockId::ProcessCPUTime).try_into().unwrap()
+}

@@ -1,0 +1,138 @@
+//! The server's time, as well as this process can know it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+use sluicegate::{Clock, ManualClock, Sleep, SystemClock, test_time};
+use sluicegate_core::{Span, Time};
+
+/// The server's time, as well as this process can know it: what it told last, moved on by this
+/// machine's monotonic clock. Before it has told anything, this machine's.
+///
+/// Decisions are made at the server's own time. This one only chooses the calendar window that is
+/// asked about first, and times waits; being wrong costs another question, not an answer.
+#[derive(Debug, Clone)]
+pub struct StoreClock(Kind);
+
+#[derive(Debug, Clone)]
+enum Kind {
+    Followed(Arc<Followed>),
+    Driven(ManualClock),
+}
+
+#[derive(Debug)]
+struct Followed {
+    /// Only ever read for differences: setting the wall clock changes nothing.
+    machine: SystemClock,
+    /// The server's time less the machine's, in microseconds.
+    ahead: AtomicI64,
+    told: AtomicU64,
+}
+
+/// Set back by more than this, a clock is believed to have been set, and is followed.
+const STEP: Span = Span::CLOCK_SLACK;
+
+impl StoreClock {
+    pub(crate) fn new(driven: Option<ManualClock>) -> Self {
+        Self(match driven {
+            Some(clock) => Kind::Driven(clock),
+            None => Kind::Followed(Arc::new(Followed {
+                machine: SystemClock::new(),
+                ahead: AtomicI64::new(0),
+                told: AtomicU64::new(0),
+            })),
+        })
+    }
+
+    /// The time that scripts are to be told, if they are not to read the server's clock.
+    pub(crate) fn driven(&self) -> Option<Time> {
+        match &self.0 {
+            Kind::Driven(clock) => Some(clock.now()),
+            Kind::Followed(_) => test_time(),
+        }
+    }
+
+    /// The time that deadlines count by where a test drives the whole process.
+    pub(crate) fn of_process(&self) -> Option<Time> {
+        match &self.0 {
+            Kind::Driven(_) => None,
+            Kind::Followed(_) => test_time(),
+        }
+    }
+
+    /// This process' time, which only moves forward; what moments are compared with.
+    pub(crate) fn machine(&self) -> Time {
+        match &self.0 {
+            Kind::Driven(clock) => clock.now(),
+            Kind::Followed(followed) => followed.machine.now(),
+        }
+    }
+
+    /// The server said `time` in an answer that came when it was `received` here.
+    pub(crate) fn hear(&self, time: Time, received: Time) {
+        if let (Kind::Followed(followed), None) = (&self.0, self.driven()) {
+            followed.ahead.store(difference(time, received), Ordering::Relaxed);
+        }
+    }
+
+    /// How far the server's clock is ahead of the machine's, in microseconds.
+    pub(crate) fn ahead(&self) -> i64 {
+        match &self.0 {
+            Kind::Driven(_) => 0,
+            Kind::Followed(followed) => followed.ahead.load(Ordering::Relaxed),
+        }
+    }
+}
+
+fn difference(time: Time, other: Time) -> i64 {
+    time.as_micros().cast_signed() - other.as_micros().cast_signed()
+}
+
+impl Clock for StoreClock {
+    fn now(&self) -> Time {
+        let followed = match (&self.0, self.driven()) {
+            (_, Some(time)) => return time,
+            (Kind::Driven(clock), None) => return clock.now(),
+            (Kind::Followed(followed), None) => followed,
+        };
+        let machine = followed.machine.now().as_micros();
+        let ahead = followed.ahead.load(Ordering::Relaxed);
+        let now = Time::from_micros(machine.saturating_add_signed(ahead));
+        // One answer may have taken longer than the one before: that is no reason to go back.
+        let told = Time::from_micros(followed.told.fetch_max(now.as_micros(), Ordering::Relaxed));
+        if told.since(now) > STEP {
+            followed.told.store(now.as_micros(), Ordering::Relaxed);
+            return now;
+        }
+        told.max(now)
+    }
+
+    fn sleep_until(&self, time: Time) -> Sleep {
+        match &self.0 {
+            Kind::Driven(clock) => clock.sleep_until(time),
+            Kind::Followed(followed) => {
+                let wait = time.since(self.now());
+                followed.machine.sleep_until(followed.machine.now() + wait)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn follows_the_server_and_does_not_go_back_by_a_little() {
+        let clock = StoreClock::new(None);
+        let machine = clock.machine();
+        clock.hear(machine + Span::from_secs(3_600), machine);
+        assert_eq!(clock.ahead(), 3_600_000_000);
+        let told = clock.now();
+        assert!(told >= machine + Span::from_secs(3_600));
+        clock.hear(machine + Span::from_millis(3_599_500), machine);
+        assert!(clock.now() >= told, "half a second is no step");
+        clock.hear(machine, machine);
+        assert!(clock.now() < told, "an hour is one");
+    }
+}

@@ -1,0 +1,61 @@
+//! A node that stops cleanly leaves its share to the others at once.
+
+use std::time::Duration;
+
+use sluicegate_redis::Redis;
+use sluicegate_testkit::{Cluster, Kind, Value, wait_until};
+
+use crate::stage::{Ground, Stage, cluster};
+
+const PATIENCE: Duration = Duration::from_secs(60);
+/// A node counts for ten beats after the last one that knew it; a message comes within one or two.
+const SILENT: u64 = 8;
+
+fn wait_for_nodes(store: &Redis, nodes: u32) {
+    wait_until(&format!("{nodes} nodes are known"), PATIENCE, || store.health().nodes == nodes);
+}
+
+fn two_nodes<G: Ground>(stage: &Stage<G>) -> [Redis; 2] {
+    let nodes = [0, 1].map(|_| stage.start(stage.options()));
+    for node in &nodes {
+        wait_for_nodes(node, 2);
+    }
+    nodes
+}
+
+#[test]
+fn a_node_that_deregisters_is_not_counted_any_more() {
+    for kind in Kind::ALL {
+        let stage = Stage::on(kind);
+        let [stays, leaves] = two_nodes(&stage);
+        let before = stage.beats();
+        stage.block_on(leaves.deregister());
+        assert_eq!(stage.server.command(&["ZCARD", "sluicegate:1:nodes"]), Value::Integer(1));
+        wait_for_nodes(&stays, 1);
+        let beats = stage.beats() - before;
+        assert!(beats < SILENT, "{beats} beats: the node was not heard, but given up");
+        assert!(stays.health().up && leaves.health().up, "decisions go on");
+    }
+}
+
+#[test]
+fn a_store_that_is_dropped_deregisters() {
+    let stage = Stage::on(Kind::Redis);
+    let [stays, leaves] = two_nodes(&stage);
+    let before = stage.beats();
+    drop(leaves);
+    wait_for_nodes(&stays, 1);
+    assert!(stage.beats() - before < SILENT);
+}
+
+#[test]
+fn a_node_that_comes_back_counts_again() {
+    let stage: Stage<Cluster> = Stage::with(cluster(Kind::Redis, 0));
+    let [stays, leaves] = two_nodes(&stage);
+    stage.block_on(leaves.deregister());
+    wait_for_nodes(&stays, 1);
+    let comes = stage.start(stage.options());
+    for node in [&stays, &comes] {
+        wait_for_nodes(node, 2);
+    }
+}

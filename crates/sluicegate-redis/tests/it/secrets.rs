@@ -1,0 +1,91 @@
+//! What the server holds names no caller, and belongs to one prefix.
+
+use sluicegate::Limiter;
+use sluicegate_core::{Ask, Check, Cost, Limit, Slices, Span};
+use sluicegate_redis::Redis;
+use sluicegate_testkit::Kind;
+
+use crate::stage::Stage;
+
+const PLANTED: [&str; 3] = ["sk_live_4eC39HqLyjWDarjtT1zdp7dc", "ann@example.com", "203.0.113.77"];
+
+fn limits() -> Vec<Limit> {
+    let quota = |text: &str| text.parse().unwrap();
+    vec![
+        Limit::token_bucket("token", quota("6/min burst 4")).unwrap(),
+        Limit::fixed_window("fixed", quota("4/min")).unwrap(),
+        Limit::sliding_window("strict", quota("4/min"), Slices::Strict(10)).unwrap(),
+        Limit::sliding_log("log", quota("4/min")).unwrap(),
+        Limit::concurrency("slots", 4, Span::from_secs(60)).unwrap(),
+    ]
+}
+
+/// Leaves everything behind that a store can: counters of each kind, and settlements.
+fn use_all(stage: &Stage, limiter: &Limiter<Redis>) {
+    for limit in limits() {
+        for key in PLANTED {
+            let check = || Check::new(&limit, key).cost(Cost::from(2));
+            let taken = stage.block_on(limiter.check(check()).into_future()).unwrap();
+            stage.block_on(limiter.check(check()).into_future()).unwrap();
+            let receipt = *taken.receipt().unwrap();
+            let settle = Ask::Settle { receipt, actual: Cost::from(1) };
+            let check = Check::new(&limit, key).ask(settle);
+            stage.block_on(limiter.check(check).into_future()).unwrap();
+        }
+    }
+}
+
+fn contains(bytes: &[u8], text: &str) -> bool {
+    bytes.windows(text.len()).any(|window| window == text.as_bytes())
+}
+
+fn hidden(kind: Kind) {
+    let stage = Stage::on(kind);
+    let limiter = Limiter::new(stage.start(stage.options().secret([7; 32])));
+    use_all(&stage, &limiter);
+    let (keys, dump) = (stage.server.keys(), stage.server.dump());
+    assert!(keys.len() >= PLANTED.len() * limits().len(), "there is something to look through");
+    assert!(contains(&dump, "sluicegate:1:{"), "what is there is found");
+    for planted in PLANTED {
+        assert!(!contains(&dump, planted), "{planted} is in what is stored");
+        // Nor in parts, nor turned into digits.
+        assert!(!contains(&dump, &planted[..8]), "{planted} is there in part");
+        let digits = planted.bytes().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
+        assert!(!contains(&dump, &digits), "{planted} is there in hexadecimal");
+    }
+    for key in keys {
+        let key = String::from_utf8(key).unwrap();
+        assert!(key.starts_with("sluicegate:1:"), "{key} has the version of its format");
+    }
+}
+
+#[test]
+fn nobody_is_named_in_redis() {
+    hidden(Kind::Redis);
+}
+
+#[test]
+fn nobody_is_named_in_valkey() {
+    hidden(Kind::Valkey);
+}
+
+#[test]
+fn two_prefixes_never_meet() {
+    let stage = Stage::on(Kind::Redis);
+    let start = |prefix: &str| stage.start(stage.options().prefix(prefix).unwrap());
+    let [one, other] =
+        ["sluicegate:shop:", "sluicegate:blog:"].map(|prefix| Limiter::new(start(prefix)));
+    let limit = Limit::token_bucket("api", "1/h burst 5".parse().unwrap()).unwrap();
+    let take = |limiter: &Limiter<Redis>| {
+        stage.block_on(limiter.check(Check::new(&limit, "caller")).into_future()).unwrap()
+    };
+    while take(&one).is_allowed() {}
+    assert_eq!(take(&other).remaining(), 4, "it has its own");
+    assert_eq!(one.store().health().nodes, 1, "nodes of others are not counted");
+    stage.block_on(other.reset(&limit, "caller").into_future()).unwrap();
+    assert!(!take(&one).is_allowed(), "nor is it reset with the other");
+    let keys = stage.server.keys();
+    let text = |key: &Vec<u8>| String::from_utf8(key.clone()).unwrap();
+    let of = |prefix: &str| keys.iter().filter(|key| text(key).starts_with(prefix)).count();
+    assert_eq!(of("sluicegate:shop:1:") + of("sluicegate:blog:1:"), keys.len());
+}

@@ -1,0 +1,345 @@
+//! `rules`: each with all that belongs to it.
+
+use std::collections::HashMap;
+
+use sluicegate::{Cooldown, Escalation, Limit, Outage, Scope};
+
+use super::identities::if_missing;
+use super::limits::{Naming, Soft, Style, ladder, lengths};
+use super::{Compiler, entries, items};
+use crate::costs::Costs;
+use crate::edited::Edits;
+use crate::limits::{Limits, Owing, Windows};
+use crate::load::Document;
+use crate::matcher::Matcher;
+use crate::node::{Entry, Node, Scalar};
+use crate::policies::PolicyNames;
+use crate::rule::{Consistency, Cooling, Mode, Rule};
+use crate::source::Span;
+use crate::spelling;
+
+/// A rule while it is compiled: with where it stands in its file.
+pub(crate) struct Draft {
+    pub(crate) rule: Rule,
+    pub(crate) span: Span,
+    pub(super) style: Style,
+    pub(super) soft: Option<Soft>,
+    /// The lengths of all windows that the rule has.
+    pub(super) ladder: Vec<u64>,
+    pub(crate) key_span: Span,
+    pub(crate) limit_span: Span,
+}
+
+/// Statuses that say no to a login.
+const FAILURES: [u16; 2] = [401, 403];
+
+impl Compiler<'_> {
+    pub(super) fn rules(&mut self, documents: &[Document]) -> Vec<Draft> {
+        let mut named: HashMap<Box<str>, Span> = HashMap::new();
+        let mut drafts = Vec::new();
+        for node in items(documents, "rules") {
+            let name = self.rule_name(node, &mut named);
+            let draft = self.rule(node, name.as_deref().unwrap_or("?"), documents);
+            if draft.is_none() && !self.findings.has_errors() {
+                // A rule must not get lost without a word: nobody would be limited by it.
+                self.error(node, "lost-rule", "this rule was not understood")
+                    .help("write it as in `{ name: api, key: ip, limit: 100/min }`");
+            }
+            if name.is_some() {
+                drafts.extend(draft);
+            }
+        }
+        drafts
+    }
+
+    fn rule_name(&mut self, node: &Node, named: &mut HashMap<Box<str>, Span>) -> Option<Box<str>> {
+        let name = node.get("name")?;
+        let scalar = name.scalar().filter(|scalar| !scalar.is_broken())?;
+        let text = scalar.text();
+        let letter = |letter: u8| letter.is_ascii_alphanumeric() || b"_.-".contains(&letter);
+        if text.is_empty() || text.len() > 64 || !text.bytes().all(letter) {
+            let message = format!("`{}` cannot be the name of a rule", scalar.shown());
+            self.error(name, "bad-name", message)
+                .help("use 1 to 64 letters, digits, `_`, `.` and `-`, as in `per-user`");
+            return None;
+        }
+        if let Some(first) = named.insert(text.into(), name.span) {
+            // A name that is taken over with `<<` stands elsewhere.
+            let at = if first == name.span { node.span } else { name.span };
+            self.error_at(at, "given-twice", format!("two rules are called `{}`", scalar.shown()))
+                .related(first, "the other is here")
+                .help("give each a name of its own: counters are filed under it");
+            return None;
+        }
+        Some(text.into())
+    }
+
+    fn rule(&mut self, node: &Node, name: &str, documents: &[Document]) -> Option<Draft> {
+        let matcher = node.get("match").map(|node| self.matcher(node)).unwrap_or_default();
+        if let Some(key) = node.get("key").filter(|key| key.is_null()) {
+            self.error(key, "no-key", "nothing says whose counter this is").help(
+                "name an identity, as in `key: ip`, or write `[]` for one counter for everybody",
+            );
+        }
+        let mut key = Vec::new();
+        for item in node.get("key").map(Node::items).unwrap_or_default() {
+            let Some(text) = item.text() else { continue };
+            let Some(identity) = self.identity(text, item.span) else { continue };
+            if key.contains(&identity) {
+                self.error(item, "given-twice", "this identity is in the key already")
+                    .help("name it once");
+            }
+            key.push(identity);
+        }
+        let style = self.style(node, &Style::default()).of_rule();
+        let soft = node.get("soft").and_then(|node| self.soft(node));
+        let cooldown = node.get("cooldown").and_then(|node| self.cooldown(node, name));
+        let limit = node.get("limit");
+        // A misspelt limit is told off already.
+        let misspelt =
+            |entry: &Entry| spelling::closest(&entry.key.text, ["limit", "cooldown"]).is_some();
+        let limited = limit.is_some()
+            || node.get("cooldown").is_some()
+            || node.entries().iter().any(misspelt);
+        if !limited && !node.entries().is_empty() {
+            self.error(node, "no-limit", "this rule limits nothing")
+                .help("give it a `limit`, or a `cooldown`");
+        }
+        for field in ["soft", "cost", "debt", "algorithm", "slices", "timezone"] {
+            if let Some(entry) =
+                node.entry(field).filter(|_| limit.is_none() && node.get("cooldown").is_some())
+            {
+                self.error_at(
+                    entry.key.span,
+                    "not-for-cooldown",
+                    format!("a cooldown has no `{field}`"),
+                )
+                .help("leave it out, or give the rule a `limit`");
+            }
+        }
+        let carries_over = node.get("carry_over").and_then(Node::flag).unwrap_or(true);
+        let ladder = Self::ladder(limit, documents);
+        let limits = match limit {
+            Some(limit) => {
+                let carrying = (carries_over, ladder.as_slice());
+                self.limits(limit, name, &style, soft.as_ref(), carrying, documents)?
+            }
+            None => Limits::None,
+        };
+        if let Some(carry_over) = node.entry("carry_over").filter(|_| !limits.is_by_tier()) {
+            self.error_at(
+                carry_over.key.span,
+                "not-by-tier",
+                "there is no change of tier to carry over: the limit is the same for all",
+            )
+            .help("leave it out");
+        }
+        let costs = node.get("cost").map_or_else(Costs::default, |node| self.costs(node));
+        let word = |field: &str| node.get(field).and_then(Node::text);
+        let rule = Rule {
+            name: name.into(),
+            matcher,
+            key,
+            if_missing: word("if_missing").and_then(if_missing),
+            limits,
+            cooldown,
+            costs,
+            mode: if word("mode") == Some("shadow") { Mode::Shadow } else { Mode::Enforce },
+            scope: if word("scope") == Some("node") { Scope::Node } else { Scope::Cluster },
+            on_store_error: match word("on_store_error") {
+                Some("allow") => Outage::Allow,
+                Some("deny") => Outage::Deny,
+                _ => Outage::Local,
+            },
+            strict: node.get("strict").and_then(Node::flag).unwrap_or(false),
+            consistency: Consistency::Exact,
+            carries_over,
+            overrides: Vec::new(),
+            edits: Edits::default(),
+            limits_of_callers: Vec::new(),
+            // They are given when all limits are known.
+            policies: PolicyNames::default(),
+            told: node.get("headers").and_then(Node::flag).unwrap_or(true),
+            message: node.get("message").and_then(|node| self.message(node)).map(Into::into),
+        };
+        let span_of = |field: &str| node.get(field).map_or(node.span, |node| node.span);
+        let span = node.get("name").map_or(node.span, |name| name.span);
+        let (key_span, limit_span) = (span_of("key"), span_of("limit"));
+        Some(Draft { rule, span, style, soft, ladder, key_span, limit_span })
+    }
+
+    fn limits(
+        &mut self,
+        node: &Node,
+        rule: &str,
+        style: &Style,
+        soft: Option<&Soft>,
+        (carries_over, ladder): (bool, &[u64]),
+        documents: &[Document],
+    ) -> Option<Limits> {
+        let Some(entry) = node.get("tier") else {
+            let naming = Naming { rule, tier: None, ladder };
+            let owed = self.owed(node, style, soft, naming)?;
+            return Some(Limits::Same(Windows::Owed(owed)));
+        };
+        for other in node.entries().iter().filter(|entry| entry.key.text != "tier") {
+            let counts =
+                ["algorithm", "slices", "strict", "timezone"].contains(&other.key.text.as_str());
+            let help = if counts {
+                "write it beside `limit` instead of into it"
+            } else {
+                "write it into the tiers"
+            };
+            self.error_at(
+                other.key.span,
+                "tier-in-limit",
+                "what the tier says cannot be added to here",
+            )
+            .help(help);
+        }
+        let scalar = entry.scalar().filter(|scalar| !scalar.is_broken())?;
+        let name = scalar.text();
+        if self.tiers.is_none() {
+            if !Self::has(documents, "tiers") {
+                self.error(entry, "no-tiers", "there are no tiers")
+                    .help("define them under `tiers`");
+            }
+            return None;
+        }
+        let tiers: Vec<&Entry> =
+            entries(documents, "tiers").flat_map(|section| section.value.entries()).collect();
+        let mut windows = Vec::new();
+        let style = &style.asked_at(entry.span);
+        for tier in &tiers {
+            let tier_name = (!carries_over).then_some(tier.key.text.as_str());
+            let naming = Naming { rule, tier: tier_name, ladder };
+            windows.push(self.windows_of_tier(tier, entry, name, style, soft, naming));
+        }
+        let windows: Vec<Windows> = windows.into_iter().collect::<Option<_>>()?;
+        Some(Limits::ByTier(windows))
+    }
+
+    /// The lengths of all windows that a limit has, for any tier.
+    fn ladder(limit: Option<&Node>, documents: &[Document]) -> Vec<u64> {
+        let Some(limit) = limit else { return Vec::new() };
+        let Some(entry) = limit.get("tier").and_then(Node::text) else {
+            return ladder([lengths(limit)]);
+        };
+        let tiers = entries(documents, "tiers").flat_map(|section| section.value.entries());
+        let limits = tiers.filter_map(|tier| tier.value.get(entry));
+        ladder(limits.map(|node| lengths(node.get("limit").unwrap_or(node))))
+    }
+
+    fn windows_of_tier(
+        &mut self,
+        tier: &Entry,
+        asked: &Node,
+        name: &str,
+        style: &Style,
+        soft: Option<&Soft>,
+        naming: Naming<'_>,
+    ) -> Option<Windows> {
+        if tier.value.text() == Some("unlimited") {
+            return Some(Windows::Unlimited);
+        }
+        let Some(node) = tier.value.get(name) else {
+            let known = tier.value.entries().iter().map(|entry| entry.key.text.as_str());
+            let meant = spelling::closest(name, known);
+            let name = asked.scalar().map(Scalar::shown).unwrap_or_default();
+            let help = match meant {
+                Some(meant) => format!("did you mean `{meant}`? or say `{name}: unlimited`"),
+                None => format!("add it, or say `{name}: unlimited`"),
+            };
+            let message =
+                format!("the tier `{}` does not say how much `{name}` is", tier.key.shown());
+            self.error(asked, "missing-in-tier", message)
+                .related(tier.key.span, "this tier")
+                .help(help);
+            return None;
+        };
+        if node.text() == Some("unlimited") {
+            return Some(Windows::Unlimited);
+        }
+        let (limit, own) = match node.get("limit") {
+            Some(limit) => (limit, node.get("soft")),
+            None => (node, None),
+        };
+        let own = match own {
+            Some(word) if word.text() == Some("off") => Some(None),
+            Some(node) => Some(self.soft(node)),
+            None => None,
+        };
+        let soft = match &own {
+            Some(own) => own.as_ref(),
+            None => soft,
+        };
+        self.owed(limit, style, soft, naming).map(|owed: Vec<Owing>| Windows::Owed(owed))
+    }
+
+    fn cooldown(&mut self, node: &Node, rule: &str) -> Option<Cooling> {
+        let after = node.get("after").and_then(Node::whole);
+        let within = node.get("within").and_then(|node| self.length(node));
+        let block = node.get("block").and_then(|node| self.length(node));
+        let factor = node.get("factor").and_then(Node::whole);
+        let longest = node.get("longest").map(|node| self.length(node));
+        let pending = match node.get("pending") {
+            Some(node) => Some(self.length(node)?),
+            None => None,
+        };
+        let reset_on_success =
+            node.get("reset_on_success").and_then(Node::flag).unwrap_or_default();
+        let mut on_status = Vec::new();
+        for item in node.get("on_status").map(Node::items).unwrap_or_default() {
+            match item
+                .whole()
+                .and_then(|status| u16::try_from(status).ok())
+                .filter(|status| (100..=599).contains(status))
+            {
+                Some(status) => on_status.push(status),
+                None => {
+                    _ = self
+                        .error(item, "bad-status", "this is not a status of an answer")
+                        .help("use 100 to 599, as in `[401, 403]`");
+                }
+            }
+        }
+        if on_status.is_empty() {
+            on_status.extend(FAILURES);
+        }
+        let escalation = match (factor, longest) {
+            (None, None) => None,
+            (Some(factor), Some(max)) => {
+                Some(Escalation { factor: u32::try_from(factor).unwrap_or(u32::MAX), max: max? })
+            }
+            _ => {
+                self.error(
+                    node,
+                    "half-escalation",
+                    "blocks that grow need a `factor` and a `longest`",
+                )
+                .help("give both, or neither");
+                return None;
+            }
+        };
+        let cooldown = Cooldown {
+            after: after?,
+            within: within?,
+            block: block?,
+            escalation,
+            pending,
+            reset_on_success,
+        };
+        let counts_successes = pending.is_some() || reset_on_success;
+        match Limit::cooldown(format!("{rule}~cooldown"), cooldown) {
+            Ok(limit) => Some(Cooling { limit, on_status, counts_successes }),
+            Err(error) => self.impossible(node.span, &error),
+        }
+    }
+}
+
+impl Draft {
+    /// Which requests the rule applies to.
+    pub(crate) fn matcher(&self) -> &Matcher {
+        &self.rule.matcher
+    }
+}

@@ -1,0 +1,147 @@
+//! Overrides, allow-lists and block-lists.
+
+use sluicegate::{Span, Time};
+
+use crate::gate::{Call, Decided, Gate, NOVEMBER};
+
+fn user(name: &str) -> Call {
+    Call::to("GET", "/").header("x-user", name).peer("203.0.113.9")
+}
+
+fn with(more: &str) -> String {
+    format!(
+        "
+identify:
+  user: {{ header: x-user }}
+  key: {{ header: x-api-key }}
+rules:
+  - {{ name: api, key: user, limit: 2/min }}
+  - {{ name: search, key: user, limit: 10/min, match: {{ path: /search }} }}
+{more}
+"
+    )
+}
+
+fn hours(hours: u64) -> Time {
+    NOVEMBER + Span::from_secs(hours * 3_600)
+}
+
+fn before(time: Time) -> Time {
+    Time::from_micros(time.as_micros() - 1)
+}
+
+#[test]
+fn an_override_hands_out_no_second_burst() {
+    let gate = Gate::of(&with(
+        "overrides: [{ caller: { user: ann }, rule: api, limit: 2/min burst 2, from: '2026-11-01T10:00:00Z' }]",
+    ));
+    gate.set(before(hours(10)));
+    assert_eq!(gate.admitted(&user("ann"), 20), 2);
+    gate.set(hours(10));
+    gate.refuse(&user("ann"));
+}
+
+#[test]
+fn a_secret_caller_is_found_by_its_digest() {
+    let gate = Gate::of(&with(
+        "
+overrides: [{ caller: { key: k-1 }, rule: api, limit: 7/min }]
+block: [{ key: k-2 }]
+",
+    ));
+    assert_eq!(gate.admitted(&user("ann").header("x-api-key", "k-1"), 20), 7);
+    assert_eq!(gate.ask(&user("ann").header("x-api-key", "k-2")).outcome, Decided::Blocked);
+}
+
+#[test]
+fn slots_of_an_override_can_be_given_back() {
+    let gate = Gate::of(&with(
+        "overrides: [{ caller: { user: ann }, rule: api, limit: { concurrent: 1 } }]",
+    ));
+    let slot = gate.admit(1, &user("ann")).slot.unwrap();
+    gate.refuse(&user("ann"));
+    assert_eq!(gate.release(&slot).released, 1);
+    gate.admit(1, &user("ann"));
+}
+
+#[test]
+fn who_is_allowed_owes_nothing_and_who_is_blocked_gets_nothing() {
+    let gate = Gate::of(&with(
+        "
+allow: [{ user: [ann, both] }, { ip: 192.0.2.0/24 }, { ip: 198.51.100.7 }]
+block: [{ user: [eve, both] }, { ip: '2001:db8::/32' }, { ip: 198.51.100.0/24 }]
+",
+    ));
+    let from = |peer: &str| user("bob").peer(peer);
+    for (call, outcome) in [
+        (user("ann"), Decided::Free),
+        (user("eve"), Decided::Blocked),
+        (user("bob"), Decided::Asked),
+        (user("both"), Decided::Blocked),
+        (from("192.0.2.200"), Decided::Free),
+        (from("192.0.3.1"), Decided::Asked),
+        (from("::ffff:192.0.2.200"), Decided::Free),
+        (from("2001:db8:1::7"), Decided::Blocked),
+        (from("198.51.100.7"), Decided::Blocked),
+        (user("ann").peer("198.51.100.9"), Decided::Blocked),
+        (user("eve").peer("192.0.2.1"), Decided::Blocked),
+        (user("").peer("203.0.113.1"), Decided::Asked),
+        (Call::new(), Decided::Asked),
+    ] {
+        let told = gate.ask(&call);
+        assert_eq!(told.outcome, outcome, "{call:?}");
+        assert_eq!(told.allowed, outcome != Decided::Blocked, "{call:?}");
+        assert_eq!(told.left.is_empty(), outcome != Decided::Asked, "{call:?}");
+    }
+    assert_eq!(gate.admitted(&user("ann"), 100), 100);
+}
+
+#[test]
+fn lists_hold_from_their_beginning_to_their_end() {
+    let gate = Gate::of(&with(
+        "
+allow: [{ user: ann, from: '2026-11-01T01:00:00Z', until: '2026-11-01T02:00:00Z' }]
+block:
+  - { user: eve, until: '2026-11-01T02:00:00Z' }
+  - { ip: 203.0.113.0/24, from: '2026-11-01T03:00:00Z' }
+",
+    ));
+    for (time, ann, eve) in [
+        (NOVEMBER, Decided::Asked, Decided::Blocked),
+        (before(hours(1)), Decided::Asked, Decided::Blocked),
+        (hours(1), Decided::Free, Decided::Blocked),
+        (before(hours(2)), Decided::Free, Decided::Blocked),
+        (hours(2), Decided::Asked, Decided::Asked),
+        (before(hours(3)), Decided::Asked, Decided::Asked),
+        (hours(3), Decided::Blocked, Decided::Blocked),
+    ] {
+        gate.set(time);
+        assert_eq!(gate.ask(&user("ann").cost(0)).outcome, ann, "{time:?}");
+        assert_eq!(gate.ask(&user("eve").cost(0)).outcome, eve, "{time:?}");
+    }
+}
+
+#[test]
+fn times_without_a_zone_are_in_the_zone_of_the_file() {
+    let gate = Gate::of(&format!(
+        "timezone: Europe/Berlin\n{}",
+        with("block: [{ user: eve, from: 2026-11-01T12:00, until: 2026-11-02 }]")
+    ));
+    for (time, outcome) in [
+        (before(hours(11)), Decided::Asked),
+        (hours(11), Decided::Blocked),
+        (before(hours(23)), Decided::Blocked),
+        (hours(23), Decided::Asked),
+    ] {
+        gate.set(time);
+        assert_eq!(gate.ask(&user("eve").cost(0)).outcome, outcome, "{time:?}");
+    }
+}
+
+#[test]
+fn who_sends_an_attribute_is_who_it_says() {
+    // The caller of the service has looked already: what it says an identity is, it is.
+    let gate = Gate::of(&with("block: [{ user: eve }]"));
+    assert_eq!(gate.ask(&user("ann").told("user", "eve")).outcome, Decided::Blocked);
+    assert_eq!(gate.ask(&user("eve").told("user", "ann")).outcome, Decided::Asked);
+}

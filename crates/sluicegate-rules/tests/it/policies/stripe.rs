@@ -1,0 +1,132 @@
+//! Stripe: request rate, requests in progress, and two load shedders.
+
+use std::time::Duration;
+
+use sluicegate::Refusal;
+use sluicegate_rules::{Request, Value};
+
+use super::stage::Stage;
+
+const LIVE: [(&str, Value<'_>); 2] =
+    [("account", Value::Text("acct_1")), ("mode", Value::Text("live"))];
+const TEST: [(&str, Value<'_>); 2] =
+    [("account", Value::Text("acct_1")), ("mode", Value::Text("test"))];
+
+fn charge() -> Request<'static> {
+    Request::new().method("POST").target("/v1/charges")
+}
+
+fn list() -> Request<'static> {
+    Request::new().method("GET").target("/v1/charges?limit=10")
+}
+
+#[test]
+fn admits_a_hundred_a_second_in_live_mode_and_25_in_test_mode() {
+    for (attributes, rate, each) in [(&LIVE, 100, 10), (&TEST, 25, 40)] {
+        let stage = Stage::of("stripe");
+        let request = charge().attributes(attributes);
+        // Each ends before the next begins, so that only the rate counts.
+        for left in (0..rate).rev() {
+            let told = stage.admit(1, &request);
+            assert_eq!(told.left("requests"), Some(left));
+            stage.release(&told.slot.expect("it is in progress"));
+        }
+        let wait = stage.refuse("requests", &request).retry_after;
+        assert_eq!(wait, Some(Duration::from_millis(each)), "one is back every {each} ms");
+        assert_eq!(stage.come_back("requests", &request), Duration::from_millis(each));
+    }
+}
+
+#[test]
+fn lets_an_account_have_twenty_in_progress() {
+    let stage = Stage::of("stripe");
+    let request = charge().attributes(&LIVE);
+    let told = stage.admit(20, &request);
+    let refused = stage.refuse("in-progress", &request);
+    assert_eq!((refused.refusal, refused.retry_after), (Some(Refusal::Busy), None));
+    assert_eq!(refused.left("requests"), told.left("requests"), "who is refused is not charged");
+
+    let released = stage.release(&told.slot.expect("it is in progress"));
+    assert_eq!((released.released, released.gone), (1, 0));
+    assert_eq!(stage.burst(&request), 1, "one ended, one more begins");
+
+    let other = [("account", Value::Text("acct_2")), ("mode", Value::Text("live"))];
+    assert_eq!(stage.burst(&charge().attributes(&other)), 20, "others have slots of their own");
+}
+
+#[test]
+fn takes_back_the_slots_of_those_who_never_end() {
+    let stage = Stage::of("stripe");
+    let request = charge().attributes(&LIVE);
+    stage.admit(20, &request);
+    stage.wait(Duration::from_micros(79_999_999));
+    stage.refuse("in-progress", &request);
+    stage.wait(Duration::from_micros(1));
+    assert_eq!(stage.burst(&request), 20);
+}
+
+#[test]
+fn keeps_a_fifth_of_the_fleet_for_charges() {
+    let stage = Stage::of("stripe");
+    let mut slots = Vec::new();
+    for account in ["a", "b", "c", "d"] {
+        let attributes = [("account", Value::Text(account)), ("mode", Value::Text("live"))];
+        for number in 0..20 {
+            let request = list().attributes(&attributes).peer([203, 0, 113, number].into());
+            slots.extend(stage.admit(1, &request).slot);
+        }
+    }
+    // Those who never end are given up after 80 seconds.
+    stage.wait(Duration::from_micros(79_999_999));
+    let fifth = [("account", Value::Text("e")), ("mode", Value::Text("live"))];
+    let refused = stage.refuse("fleet", &list().attributes(&fifth));
+    assert_eq!(refused.refusal, Some(Refusal::Busy));
+    assert_eq!(stage.burst(&charge().attributes(&fifth)), 20, "what is kept is for these");
+
+    // A listing holds two slots, its account's and the fleet's; both come back with one text.
+    let released = stage.release(&slots[0]);
+    assert_eq!((released.released, released.gone), (2, 0));
+    let sixth = [("account", Value::Text("f")), ("mode", Value::Text("live"))];
+    assert_eq!(stage.burst(&list().attributes(&sixth)), 1);
+    stage.wait(Duration::from_micros(1));
+    assert_eq!(stage.burst(&list().attributes(&sixth)), 19);
+}
+
+#[test]
+fn sheds_test_mode_first_then_reads_then_writes_and_never_charges() {
+    let trickle = |utilisation: i64, mode: &str, request: Request<'static>| {
+        let stage = Stage::of("stripe");
+        let attributes = [
+            ("account", Value::Text("acct_1")),
+            ("mode", Value::Text(mode)),
+            ("utilisation", Value::Whole(utilisation)),
+        ];
+        let request = request.attributes(&attributes).peer([203, 0, 113, 9].into());
+        let allowed = stage.burst(&request);
+        // The fleet is one, wherever requests come from.
+        let elsewhere = stage.ask(&request.peer([198, 51, 100, 7].into()));
+        assert!(!elsewhere.allowed);
+        (allowed, elsewhere.rule)
+    };
+    let refund = Request::new().method("POST").target("/v1/refunds");
+    let table = [
+        (89, "test", charge(), 20, "in-progress"),
+        (90, "test", charge(), 1, "shed-test-mode"),
+        (90, "live", list(), 20, "in-progress"),
+        (94, "live", list(), 20, "in-progress"),
+        (95, "live", list(), 1, "shed-reads"),
+        (97, "live", refund, 20, "in-progress"),
+        (98, "live", refund, 1, "shed-writes"),
+        (100, "live", charge(), 20, "in-progress"),
+    ];
+    for (utilisation, mode, request, allowed, by) in table {
+        let found = trickle(utilisation, mode, request);
+        assert_eq!(found, (allowed, by.to_owned()), "{utilisation} % in {mode} mode");
+    }
+}
+
+#[test]
+fn wants_to_know_the_account() {
+    let stage = Stage::of("stripe");
+    stage.refuse("requests", &charge());
+}

@@ -1,0 +1,62 @@
+//! Twitter: windows of 15 minutes, by endpoint and by the kind of token.
+
+use std::time::Duration;
+
+use sluicegate_rules::{Request, Value};
+
+use super::stage::Stage;
+
+const WINDOW: Duration = Duration::from_secs(15 * 60);
+
+fn token(name: &'static str, auth: &'static str) -> [(&'static str, Value<'static>); 2] {
+    [("token", Value::Text(name)), ("auth", Value::Text(auth))]
+}
+
+#[test]
+fn admits_so_many_per_window_as_the_kind_of_token_says() {
+    let table = [
+        ("/2/users/2244994945", "user-by-id", "app", 300),
+        ("/2/users/2244994945", "user-by-id", "user", 900),
+        ("/2/users/by/username/XDevelopers", "user-by-name", "app", 300),
+        ("/2/users/by/username/XDevelopers", "user-by-name", "user", 900),
+        ("/2/tweets/search/recent?query=cats", "recent-search", "app", 450),
+        ("/2/tweets/search/recent?query=cats", "recent-search", "user", 300),
+    ];
+    for (target, rule, auth, amount) in table {
+        let stage = Stage::of("twitter");
+        let attributes = token("t1", auth);
+        let request = Request::new().method("GET").target(target).attributes(&attributes);
+        // Late in a window: all of it may be used, and comes back with the next.
+        stage.wait(WINDOW.saturating_sub(Duration::from_secs(10)));
+        assert_eq!(stage.burst(&request), amount, "{target} with the token of an {auth}");
+        assert_eq!(stage.come_back(rule, &request), Duration::from_secs(10));
+        assert_eq!(stage.burst(&request), amount - 1);
+        assert_eq!(stage.refuse(rule, &request).retry_after, Some(WINDOW));
+    }
+}
+
+#[test]
+fn counts_each_endpoint_and_each_token_by_itself() {
+    let stage = Stage::of("twitter");
+    let (mine, yours) = (token("t1", "user"), token("t2", "user"));
+    let get = |target| Request::new().method("GET").target(target);
+    assert_eq!(stage.burst(&get("/2/users/1").attributes(&mine)), 900);
+    // Another id is the same endpoint.
+    stage.refuse("user-by-id", &get("/2/users/2").attributes(&mine));
+    assert_eq!(stage.burst(&get("/2/users/by/username/jack").attributes(&mine)), 900);
+    for (target, amount) in
+        [("/2/users/1", 900), ("/2/users/by/username/jack", 900), ("/2/tweets/search/recent", 300)]
+    {
+        assert_eq!(stage.burst(&get(target).attributes(&yours)), amount, "{target}");
+    }
+    assert_eq!(stage.burst(&get("/2/tweets/search/recent").attributes(&mine)), 300);
+    stage.refuse("user-by-id", &get("/2/users/1"));
+}
+
+#[test]
+fn takes_a_token_of_an_unknown_kind_for_an_apps() {
+    let stage = Stage::of("twitter");
+    let attributes = token("t1", "superuser");
+    let request = Request::new().method("GET").target("/2/users/1").attributes(&attributes);
+    assert_eq!(stage.burst(&request), 300);
+}

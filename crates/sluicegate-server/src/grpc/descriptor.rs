@@ -1,0 +1,107 @@
+//! A descriptor as a request: its entries are attributes, and so is the domain.
+
+use sluicegate_rules::descriptor::{self, PURPOSE_ENTRY};
+use sluicegate_rules::{Attributes, Purpose, Request, Value};
+use tonic::Status;
+
+use super::limits::{MOST_DESCRIPTORS, MOST_ENTRIES};
+use super::proto::envoy::extensions::common::ratelimit::v3::RateLimitDescriptor;
+use super::proto::envoy::extensions::common::ratelimit::v3::rate_limit_descriptor::Entry;
+use super::proto::envoy::service::ratelimit::v3::RateLimitRequest;
+
+/// The value of [`PURPOSE_ENTRY`] that charges the hits whatever is left, as for past requests.
+const CHARGE: &str = "charge";
+
+/// A descriptor of a call.
+#[derive(Debug)]
+pub(super) struct Descriptor<'m> {
+    domain: &'m str,
+    pub(super) message: &'m RateLimitDescriptor,
+    /// What it costs; 0 only looks.
+    pub(super) hits: u64,
+    pub(super) purpose: Purpose,
+}
+
+/// The descriptors of a call, or what is wrong with them.
+pub(super) fn all(call: &RateLimitRequest) -> Result<Vec<Descriptor<'_>>, Status> {
+    if call.domain.is_empty() {
+        return Err(Status::invalid_argument(
+            "the call has no domain; name one, as in `domain: edge`",
+        ));
+    }
+    if call.descriptors.is_empty() {
+        return Err(Status::invalid_argument("the call has no descriptors; send at least one"));
+    }
+    if call.descriptors.len() > MOST_DESCRIPTORS {
+        return Err(Status::resource_exhausted(format!(
+            "the call has {} descriptors; send at most {MOST_DESCRIPTORS}",
+            call.descriptors.len()
+        )));
+    }
+    let descriptors = call.descriptors.iter().enumerate();
+    descriptors.map(|(index, message)| Descriptor::of(call, message, index)).collect()
+}
+
+impl<'m> Descriptor<'m> {
+    fn of(
+        call: &'m RateLimitRequest,
+        message: &'m RateLimitDescriptor,
+        index: usize,
+    ) -> Result<Self, Status> {
+        let wrong = |what: &str| {
+            Status::invalid_argument(format!("descriptor {} of the call {what}", index + 1))
+        };
+        if message.entries.is_empty() {
+            return Err(wrong("has no entries; send at least one"));
+        }
+        if message.entries.len() > MOST_ENTRIES {
+            return Err(wrong(&format!(
+                "has {} entries; send at most {MOST_ENTRIES}",
+                message.entries.len()
+            )));
+        }
+        let mut purpose = Purpose::Take;
+        for entry in &message.entries {
+            match (entry.key.as_str(), entry.value.as_str()) {
+                ("", _) => return Err(wrong("has an entry without a key; give it one")),
+                (PURPOSE_ENTRY, CHARGE) => purpose = Purpose::Charge,
+                (PURPOSE_ENTRY, _) => {
+                    return Err(wrong(
+                        "has an entry `sluicegate` that is not `charge`, the one thing it can say",
+                    ));
+                }
+                _ => {}
+            }
+        }
+        if message.is_negative_hits {
+            if purpose != Purpose::Take {
+                return Err(wrong("both charges and gives back; let it do one of them"));
+            }
+            purpose = Purpose::Refund;
+        }
+        let hits = message.hits_addend.unwrap_or_else(|| u64::from(call.hits_addend.max(1)));
+        Ok(Self { domain: &call.domain, message, hits, purpose })
+    }
+
+    /// What the rules are asked about.
+    pub(super) fn request(&self) -> Request<'_> {
+        let entries = self.entries().count();
+        Request::new().attributes(self).entries(entries).cost(self.hits)
+    }
+
+    /// What came from whoever sends the call.
+    pub(super) fn entries(&self) -> impl Iterator<Item = &'m Entry> + Clone {
+        self.message.entries.iter().filter(|entry| entry.key != PURPOSE_ENTRY)
+    }
+
+    pub(super) fn domain(&self) -> &'m str {
+        self.domain
+    }
+}
+
+impl Attributes for Descriptor<'_> {
+    fn get(&self, name: &str) -> Option<Value<'_>> {
+        let entries = self.entries().map(|entry| (entry.key.as_str(), entry.value.as_str()));
+        descriptor::attribute(name, self.domain, &entries)
+    }
+}

@@ -1,0 +1,152 @@
+//! `GET /readyz`: whether requests can be answered, and how the store is doing.
+//!
+//! While a store is down that all nodes share, all of them would be unready at once, and nobody left to
+//! answer by the rules' own word on it. So that is told, and is no reason to be taken out of service,
+//! unless whoever asks wants it to be.
+
+use std::time::Duration;
+
+use hyper::StatusCode;
+use serde::Serialize;
+use sluicegate_redis::Part;
+
+use super::problem::{Mistake, Problem};
+use super::{Answer, json};
+use crate::measured::Shared;
+
+const STRICT: &str = "strict";
+
+#[derive(Serialize)]
+struct Body<'a> {
+    ready: bool,
+    degraded: bool,
+    store: Store<'a>,
+}
+
+#[derive(Serialize)]
+struct Store<'a> {
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    state: Option<&'static str>,
+    /// For how long that has been so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    for_ms: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    server: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    clock_offset_ms: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    nodes: Option<u32>,
+    /// Decisions made without the store although it answered, since the start.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    passed_over: Option<u64>,
+    /// Where the server is, if one has all counters.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    address: Option<&'a str>,
+    /// The primaries of a cluster.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    parts: Vec<Primary<'a>>,
+}
+
+/// A server that has the counters of some slots.
+#[derive(Serialize)]
+struct Primary<'a> {
+    address: &'a str,
+    state: &'static str,
+    for_ms: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slots: Option<usize>,
+}
+
+impl Store<'_> {
+    const MEMORY: Self = Self {
+        kind: "memory",
+        state: None,
+        for_ms: None,
+        why: None,
+        server: None,
+        version: None,
+        clock_offset_ms: None,
+        nodes: None,
+        passed_over: None,
+        address: None,
+        parts: Vec::new(),
+    };
+}
+
+impl<'a> From<&'a Shared> for Store<'a> {
+    fn from(Shared { health, counts }: &'a Shared) -> Self {
+        let server = health.server.as_ref();
+        let (address, parts) = match &*health.parts {
+            [part] if part.slots.is_none() => (Some(&*part.address), Vec::new()),
+            parts => (None, parts.iter().map(Primary::from).collect()),
+        };
+        Self {
+            kind: "redis",
+            state: Some(state(health.up)),
+            for_ms: Some(millis(health.since)),
+            why: health.why.as_deref().filter(|_| !health.up),
+            server: server.map(|server| server.kind),
+            version: server.map(|server| &*server.version).filter(|version| !version.is_empty()),
+            clock_offset_ms: health.clock_offset_micros.map(in_millis),
+            nodes: Some(health.nodes),
+            passed_over: Some(counts.passed_over),
+            address,
+            parts,
+        }
+    }
+}
+
+impl<'a> From<&'a Part> for Primary<'a> {
+    fn from(part: &'a Part) -> Self {
+        Self {
+            address: &part.address,
+            state: state(part.up),
+            for_ms: millis(part.since),
+            why: part.why.as_deref().filter(|_| !part.up),
+            slots: part.slots,
+        }
+    }
+}
+
+const fn state(up: bool) -> &'static str {
+    if up { "reached" } else { "degraded" }
+}
+
+/// How the store is doing; 503 only where the query asks for that.
+pub(super) fn answer(shared: Option<&Shared>, query: Option<&str>) -> Result<Answer, Problem> {
+    let strict = match query {
+        None | Some("") => false,
+        // Some clients write a parameter without a value so.
+        Some(STRICT | "strict=") => true,
+        Some(_) => {
+            let detail = format!("the query may say `{STRICT}` and nothing else");
+            return Err(Problem::mistaken(vec![Mistake::new("query", detail)]));
+        }
+    };
+    let degraded = shared.is_some_and(|shared| !shared.health.up);
+    let ready = !(strict && degraded);
+    let store = shared.map_or(Store::MEMORY, Store::from);
+    let body = Body { ready, degraded, store };
+    // Writing text and numbers to memory does not fail.
+    let mut answer = json(serde_json::to_vec(&body).unwrap_or_default());
+    if !ready {
+        *answer.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
+    }
+    Ok(answer)
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[allow(clippy::cast_precision_loss, reason = "for people, who need no more digits")]
+fn in_millis(micros: i64) -> f64 {
+    micros as f64 / 1_000.0
+}

@@ -1,0 +1,139 @@
+//! What holds for any limits in any state.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::{Heard, Stage};
+
+fn quota() -> impl Strategy<Value = String> {
+    let per = prop::sample::select(vec!["s", "7s", "min", "15min", "hour", "day", "week"]);
+    (1_u64..2_000, per).prop_map(|(amount, per)| format!("{amount}/{per}"))
+}
+
+fn rule(index: usize) -> impl Strategy<Value = String> {
+    let algorithms = vec![
+        "token_bucket",
+        "leaky_bucket",
+        "queue",
+        "fixed_window",
+        "sliding_window",
+        "sliding_log",
+    ];
+    let more = vec![
+        "",
+        "",
+        "",
+        ", soft: { grace: 3/min }",
+        ", headers: false",
+        ", mode: shadow",
+        ", cooldown: { after: 2, within: 1m, block: 10s }",
+        ", message: No.",
+    ];
+    let picked = (quota(), prop::sample::select(algorithms), prop::sample::select(more), 0..4_u8);
+    picked.prop_filter_map("no such limit", move |(quota, algorithm, more, shape)| {
+        let limit = match shape {
+            0 => "{ concurrent: 3 }".to_owned(),
+            1 => format!("[{quota}, 3/90s]"),
+            _ => quota,
+        };
+        let more =
+            if more.contains("soft") && (shape == 0 || algorithm == "queue") { "" } else { more };
+        let counted = if shape == 0 { String::new() } else { format!(", algorithm: {algorithm}") };
+        let rule = format!("  - {{ name: r{index}, key: ip, limit: {limit}{counted}{more} }}\n");
+        sluicegate_rules::RuleSet::parse(&format!("rules:\n{rule}")).is_ok().then_some(rule)
+    })
+}
+
+/// What somebody does next.
+#[derive(Debug, Clone)]
+enum Step {
+    Ask(u64),
+    Wait(Duration),
+    Fail,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    prop_oneof![
+        6 => prop_oneof![8 => Just(1_u64), 1 => 0..5_u64, 1 => 1..3_000_u64].prop_map(Step::Ask),
+        2 => (0..200_000_000_u64).prop_map(|micros| Step::Wait(Duration::from_micros(micros))),
+        1 => Just(Step::Fail),
+    ]
+}
+
+fn look(heard: &Heard) {
+    let (policies, standing) = (heard.list("ratelimit-policy"), heard.list("ratelimit"));
+    assert_eq!(heard.names("ratelimit-policy"), heard.names("ratelimit"));
+    let names: BTreeSet<String> = heard.names("ratelimit").into_iter().collect();
+    assert_eq!(names.len(), standing.len(), "each name once: {heard:?}");
+    let retry = heard.number("retry-after");
+    for (policy, item) in policies.iter().zip(&standing) {
+        let (quota, remaining) = (policy.number("q").unwrap(), item.number("r").unwrap());
+        assert!((0..=quota).contains(&remaining), "{heard:?}");
+        assert!(policy.number("w").is_none_or(|window| window >= 1), "{heard:?}");
+        assert_eq!(
+            policy.number("w").is_none(),
+            policy.unit.as_deref() == Some("concurrent-requests")
+        );
+        assert!(item.unit.is_none() && policy.number("t").is_none() && item.number("q").is_none());
+        if let (Some(until), Some(retry)) = (item.number("t"), retry) {
+            assert!(
+                i64::try_from(retry).unwrap() >= until,
+                "come back before there is more: {heard:?}"
+            );
+        }
+    }
+    if let Some(remaining) = heard.number("x-ratelimit-remaining") {
+        assert_eq!(Some(i64::try_from(remaining).unwrap()), standing[0].number("r"));
+    }
+    assert_eq!(heard.get("cache-control").is_some(), !heard.allowed);
+    assert!(retry.is_none() || !heard.allowed);
+    assert_eq!(heard.problem.is_null(), heard.allowed);
+    if !heard.allowed {
+        assert!(!heard.problem["violated-policies"].as_array().unwrap().is_empty(), "{heard:?}");
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn nobody_is_told_to_come_back_before_there_is_more(
+        rules in (rule(0), rule(1), rule(2)),
+        steps in prop::collection::vec(step(), 1..40),
+    ) {
+        let stage = Stage::new(&format!("rules:\n{}{}{}", rules.0, rules.1, rules.2));
+        for step in steps {
+            match step {
+                Step::Ask(cost) => look(&stage.ask_with(cost, [])),
+                Step::Wait(time) => stage.clock.advance(time),
+                Step::Fail => stage.fail(),
+            }
+        }
+    }
+
+    #[test]
+    fn there_is_more_when_it_was_told(quota in quota(), steps in prop::collection::vec(step(), 1..20)) {
+        let stage = Stage::new(&format!("rules: [{{ name: api, key: ip, limit: {quota} }}]"));
+        for step in steps {
+            match step {
+                Step::Ask(cost) => _ = stage.ask_with(cost, []),
+                Step::Wait(time) => stage.clock.advance(time),
+                Step::Fail => {}
+            }
+        }
+        let standing = |heard: &Heard| {
+            let item = heard.list("ratelimit").remove(0);
+            (item.number("r").unwrap(), item.number("t"))
+        };
+        let (before, until) = standing(&stage.ask_with(0, []));
+        if let Some(until) = until {
+            stage.wait(until.unsigned_abs().saturating_sub(1));
+            let (earlier, _) = standing(&stage.ask_with(0, []));
+            prop_assert!(until == 1 || earlier == before, "a second before there is no more");
+            stage.wait(1);
+            prop_assert!(standing(&stage.ask_with(0, [])).0 > before);
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! What a connection may do: take turns, take its time, send too much.
+
+use std::future::Future;
+use std::time::Duration;
+
+use sluicegate::{Applied, Check, CheckError, Decision, ManualClock, Set, Store};
+use sluicegate_server::{Measured, Server, Size};
+use tokio::io::AsyncWriteExt;
+use tokio::net::TcpStream;
+
+use super::client::posted;
+use super::gate::{Gate, without_rules};
+
+const ASK: &str = r#"{"key":"k","quota":"9/min"}"#;
+
+#[tokio::test]
+async fn two_requests_sent_at_once_are_answered_in_turn() {
+    let gate = Gate::open().await;
+    let mut client = gate.client().await;
+    client.send([posted("/v1/throttle", ASK), posted("/v1/throttle", ASK)].concat()).await;
+    assert_eq!(client.reply().await.json()["remaining"], 8);
+    assert_eq!(client.reply().await.json()["remaining"], 7);
+    assert_eq!(client.throttle(ASK).await.json()["remaining"], 6, "the connection is kept");
+}
+
+#[tokio::test]
+async fn who_sends_no_more_still_gets_its_answer() {
+    let gate = Gate::open().await;
+    let mut client = gate.client().await;
+    client.send(posted("/v1/throttle", ASK)).await;
+    client.finish().await;
+    assert_eq!(client.reply().await.status, 200);
+    assert!(client.try_reply().await.is_none());
+}
+
+#[tokio::test]
+async fn a_body_may_be_called_what_clients_usually_call_it() {
+    let gate = Gate::open().await;
+    let mut client = gate.client().await;
+    for (kind, status) in [
+        ("application/json; charset=utf-8", 200),
+        ("application/x-www-form-urlencoded", 200),
+        ("text/plain", 200),
+        ("image/png", 415),
+        ("?", 415),
+        ("application/json\r\nContent-Encoding: gzip", 415),
+    ] {
+        let length = ASK.len();
+        client
+            .send(format!(
+                "POST /v1/throttle HTTP/1.1\r\nHost: t\r\nContent-Type: {kind}\r\n\
+                 Content-Length: {length}\r\n\r\n{ASK}"
+            ))
+            .await;
+        assert_eq!(client.reply().await.status, status, "{kind}");
+    }
+}
+
+#[tokio::test]
+async fn a_head_that_cannot_be_read_does_not_reset_the_connection() {
+    let gate = Gate::open().await;
+    let lines = "x: y\r\n".repeat(20_000);
+    for (line, status) in [("x: y", 431), ("x y", 400)] {
+        let mut client = gate.client().await;
+        client.send(format!("GET /healthz HTTP/1.1\r\n{line}\r\n{lines}")).await;
+        assert_eq!(client.reply().await.status, status, "{line}");
+        // A proxy that is still sending would take a reset for a server that is not there.
+        for _ in 0..5 {
+            client.send(&lines).await;
+        }
+        assert!(client.try_reply().await.is_none());
+    }
+}
+
+#[tokio::test]
+async fn a_body_in_chunks_is_read_like_any_other() {
+    let gate = Gate::open().await;
+    let mut client = gate.client().await;
+    let chunks = "8\r\n{\"key\":\"\r\n13\r\nk\",\"quota\":\"9/min\"}\r\n0\r\n\r\n";
+    let head = "POST /v1/throttle HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n";
+    client.send(format!("{head}{chunks}")).await;
+    let reply = client.reply().await;
+    assert_eq!(reply.status, 200, "{}", reply.text());
+}
+
+#[tokio::test]
+async fn who_asks_before_sending_is_told_to_go_on_or_not_to() {
+    let gate = Gate::open().await;
+    let mut client = gate.client().await;
+    let head = |length: usize| {
+        format!(
+            "POST /v1/throttle HTTP/1.1\r\nHost: t\r\nExpect: 100-continue\r\n\
+             Content-Length: {length}\r\n\r\n"
+        )
+    };
+    client.send(head(ASK.len())).await;
+    assert_eq!(client.reply().await.status, 100);
+    client.send(ASK).await;
+    assert_eq!(client.reply().await.status, 200);
+    client.send(head(65_537)).await;
+    assert_eq!(client.reply().await.status, 413);
+}
+
+#[tokio::test]
+async fn a_body_of_more_than_64_kib_is_too_large() {
+    let gate = Gate::open().await;
+    let mut client = gate.client().await;
+    let most = 65_536;
+    let padded = |length: usize| ASK.to_owned() + &" ".repeat(length - ASK.len());
+    assert_eq!(client.throttle(padded(most)).await.status, 200);
+    let refused = client.throttle(padded(most + 1)).await;
+    assert_eq!((refused.status, refused.header("connection")), (413, Some("close")));
+    refused.problem();
+    assert!(client.try_reply().await.is_none());
+
+    // Without a length, it shows only by and by; the answer arrives all the same.
+    let mut client = gate.client().await;
+    let chunk = format!("8000\r\n{}\r\n", " ".repeat(0x8000));
+    client
+        .send("POST /v1/throttle HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n")
+        .await;
+    client.send(chunk.repeat(5) + "0\r\n\r\n").await;
+    assert_eq!(client.reply().await.status, 413);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_body_that_does_not_come_is_not_waited_for_for_long() {
+    let gate = Gate::open().await;
+    let mut client = gate.client().await;
+    client.send("POST /v1/throttle HTTP/1.1\r\nHost: t\r\nContent-Length: 9\r\n\r\n{").await;
+    let late = client.reply().await;
+    assert_eq!((late.status, late.header("connection")), (408, Some("close")));
+    late.problem();
+    assert!(client.try_reply().await.is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_head_that_does_not_come_is_not_waited_for_for_long() {
+    let gate = Gate::open().await;
+    let mut client = gate.client().await;
+    client.send("POST /v1/throttle HTTP/1.1\r\nHost").await;
+    assert!(client.try_reply().await.is_none());
+}
+
+#[tokio::test]
+async fn what_is_not_http_is_answered_and_ends_its_own_connection_only() {
+    let gate = Gate::open().await;
+    let mut client = gate.client().await;
+    let long_header = format!("GET / HTTP/1.1\r\nX: {}\r\n\r\n", "x".repeat(300_000));
+    let many_headers = format!("GET / HTTP/1.1\r\n{}\r\n", "X: y\r\n".repeat(200));
+    let post = |headers: &str| format!("POST /v1/throttle HTTP/1.1\r\n{headers}\r\n\r\n");
+    for malformed in [
+        "\0\u{1}\u{2}\r\n\r\n",
+        "GET\r\n\r\n",
+        "{\"key\":1}\r\n\r\n",
+        "GET / HTTP/1.1\r\nno colon\r\n\r\n",
+        &post("Content-Length: x"),
+        &post("Content-Length: 1\r\nContent-Length: 2"),
+        &long_header,
+        &many_headers,
+    ] {
+        let mut other = gate.client().await;
+        other.send(malformed).await;
+        let start = &malformed[..malformed.len().min(40)];
+        let reply = other.try_reply().await.unwrap_or_else(|| panic!("no answer to {start:?}"));
+        assert!((400..500).contains(&reply.status), "{} to {start:?}", reply.status);
+        assert!(other.try_reply().await.is_none(), "and then it is over");
+        assert_eq!(client.throttle(ASK).await.status, 200);
+    }
+}
+
+/// What follows a request has nothing to do with its answer.
+#[tokio::test(start_paused = true)]
+async fn a_request_is_answered_whatever_comes_behind_it() {
+    for behind in ["", "\r\n", "\r\n\r\n", "POST /v1/thr", "\0garbage"] {
+        let gate = Gate::open().await;
+        let mut client = gate.client().await;
+        let request = posted("/v1/throttle", ASK);
+        client.send([&request[..], behind.as_bytes()].concat()).await;
+        let reply = client.try_reply().await;
+        assert_eq!(reply.map(|reply| reply.status), Some(200), "{behind:?}");
+    }
+}
+
+/// Answers that nobody reads are not piled up, nor waited for for ever.
+#[tokio::test(start_paused = true)]
+async fn a_client_that_never_reads_is_let_go() {
+    let gate = Gate::open().await;
+    let mut stream = TcpStream::connect(gate.address).await.unwrap();
+    let requests = posted("/v1/throttle", ASK).repeat(1_000);
+    let mut sent = 0;
+    while stream.write_all(&requests).await.is_ok() {
+        sent += requests.len();
+        assert!(sent < 1 << 30, "the server goes on reading what it cannot answer");
+    }
+}
+
+/// A store that cannot be asked without a panic.
+struct Broken(ManualClock);
+
+impl Store for Broken {
+    type Clock = ManualClock;
+
+    fn clock(&self) -> &ManualClock {
+        &self.0
+    }
+
+    #[allow(clippy::manual_async_fn, reason = "the trait promises that it can be sent")]
+    fn apply<'a>(
+        &'a self,
+        _: &'a Set<'a>,
+        _: &'a mut [Option<Decision>],
+    ) -> impl Future<Output = Result<Applied, CheckError>> + Send + 'a {
+        async { panic!("a store that panics, as this test wants it") }
+    }
+
+    fn apply_detached(&self, _: Check<'_>) {}
+}
+
+impl Measured for Broken {
+    fn size(&self) -> Size {
+        Size::default()
+    }
+}
+
+#[tokio::test]
+async fn a_panic_is_answered_and_the_connection_goes_on() {
+    let clock = ManualClock::default();
+    let gate = Gate::open_with(Server::new(without_rules(Broken(clock.clone()))), clock).await;
+    let mut client = gate.client().await;
+    for _ in 0..2 {
+        let reply = client.throttle(ASK).await;
+        assert_eq!(reply.status, 500);
+        assert!(!reply.problem()["detail"].as_str().unwrap().contains("as this test wants it"));
+    }
+    let scrape = client.get("/metrics").await;
+    let line = "sluicegate_http_requests_total{path=\"/v1/throttle\",status=\"5xx\"} 2\n";
+    assert!(scrape.text().contains(line));
+}
+
+#[tokio::test]
+async fn time_passes_for_counters_only_when_the_clock_says_so() {
+    let gate = Gate::open().await;
+    let mut client = gate.client().await;
+    assert_eq!(client.throttle(ASK).await.json()["remaining"], 8);
+    assert_eq!(client.throttle(ASK).await.json()["remaining"], 7);
+    gate.clock.advance(Duration::from_secs(60));
+    assert_eq!(client.throttle(ASK).await.json()["remaining"], 8);
+}

@@ -1,0 +1,117 @@
+//! The protocol of Redis on a store that has to be waited for: the same answers, in the same order.
+
+use std::future::Future;
+
+use sluicegate::{Applied, Check, CheckError, Decision, ManualClock, Memory, Set, Store};
+use sluicegate_server::{Measured, Server, Size};
+use tokio::task::yield_now;
+
+use super::gate::{Gate, by_rules};
+use super::resp_client::{Answer, words};
+
+/// A store that never has an answer at once, and for one key none at all.
+struct Slow(Memory<ManualClock>);
+
+impl Store for Slow {
+    type Clock = ManualClock;
+
+    fn clock(&self) -> &ManualClock {
+        self.0.clock()
+    }
+
+    #[allow(clippy::manual_async_fn, reason = "the trait promises that it can be sent")]
+    fn apply<'a>(
+        &'a self,
+        set: &'a Set<'a>,
+        decisions: &'a mut [Option<Decision>],
+    ) -> impl Future<Output = Result<Applied, CheckError>> + Send + 'a {
+        async move {
+            yield_now().await;
+            if set.checks().iter().any(|check| check.key() == b"none") {
+                return Err(CheckError::StoreUnreachable { why: "it is asleep".into() });
+            }
+            self.0.apply(set, decisions).await
+        }
+    }
+
+    fn apply_detached(&self, check: Check<'_>) {
+        self.0.apply_detached(check);
+    }
+}
+
+impl Measured for Slow {
+    fn size(&self) -> Size {
+        self.0.size()
+    }
+}
+
+#[tokio::test]
+async fn what_has_to_wait_keeps_its_place() {
+    let clock = ManualClock::default();
+    let store = Slow(Memory::with_clock(clock.clone()));
+    let rules = "rules: [{ name: per-user, key: user, limit: 90/min }]";
+    let gate = Gate::open_with(Server::new(by_rules(store, rules)), clock).await;
+    let mut client = gate.resp().await;
+    let round = [
+        "CL.THROTTLE k 99 1 1",
+        "CL.THROTTLE k 99 1 1 2",
+        "PING",
+        "SLUICEGATE.CHECK user 1",
+        "SLUICEGATE.CHECK user 1 COST 2",
+        "CL.THROTTLE k 99 1 1 x",
+        "CL.THROTTLE k 99 1 1",
+        "SLUICEGATE.CHECK user",
+        "SLUICEGATE.CHECK user 1",
+        "CL.THROTTLE k 99 1 1 -1",
+        "ECHO hi",
+    ];
+    client.send(round.map(words).concat().repeat(10)).await;
+    client.send("*1\r\n$x").await;
+    for done in 0..10 {
+        let (used, checked) = (done * 3, 90 - done * 4);
+        let numbers = |used: i64| Answer::numbers([0, 100, 100 - used, -1, used]);
+        assert_eq!(client.answer().await, numbers(used + 1));
+        assert_eq!(client.answer().await, numbers(used + 3));
+        assert_eq!(client.answer().await, Answer::Simple("PONG".to_owned()));
+        for cost in [1, 3] {
+            let remaining = Answer::Integer(checked - cost);
+            assert_eq!(*client.answer().await.get("remaining"), remaining);
+        }
+        assert!(
+            matches!(client.answer().await, Answer::Error(error) if error.ends_with("integer: x"))
+        );
+        assert_eq!(client.answer().await, numbers(used + 4));
+        assert!(matches!(client.answer().await, Answer::Error(_)));
+        assert_eq!(*client.answer().await.get("remaining"), Answer::Integer(checked - 4));
+        assert_eq!(client.answer().await, numbers(used + 3));
+        assert_eq!(client.answer().await, Answer::text("hi"));
+    }
+    assert_eq!(client.answer().await, Answer::error("ERR Protocol error: invalid bulk length"));
+    assert_eq!(client.try_answer().await, None);
+}
+
+/// Other quotas than are kept at hand: some have to wait until others have been answered.
+#[tokio::test]
+async fn many_quotas_that_have_to_wait_are_told_apart() {
+    let clock = ManualClock::default();
+    let store = Slow(Memory::with_clock(clock.clone()));
+    let gate = Gate::open_with(Server::new(by_rules(store, "rules: []")), clock).await;
+    let mut client = gate.resp().await;
+    let sent = (1..300).map(|burst| words(&format!("CL.THROTTLE k{burst} {burst} 1 10")));
+    client.send(sent.collect::<Vec<_>>().concat()).await;
+    for burst in 1..300 {
+        assert_eq!(client.answer().await, Answer::numbers([0, burst + 1, burst, -1, 10]));
+    }
+}
+
+#[tokio::test]
+async fn what_cannot_be_decided_is_said_and_the_connection_goes_on() {
+    let clock = ManualClock::default();
+    let store = Slow(Memory::with_clock(clock.clone()));
+    let gate = Gate::open_with(Server::new(by_rules(store, "rules: []")), clock).await;
+    let mut client = gate.resp().await;
+    let error = "Cell error: cannot change what the store keeps: it is asleep; what was taken comes \
+                 back by itself in time, or ask again";
+    assert_eq!(client.ask("CL.THROTTLE none 1 1 1").await, Answer::error(error));
+    assert_eq!(client.ask("CL.THROTTLE some 1 1 1").await, Answer::numbers([0, 2, 1, -1, 1]));
+}

@@ -1,0 +1,74 @@
+//! The same counters without threads: whether some order explains what threads were answered.
+
+use sluicegate_core::{Id, Limit, Place, Receipt, Set, State, decide};
+
+use super::keys::Key;
+use super::turn::{Answer, Turn};
+
+/// A turn and its answer.
+#[derive(Debug)]
+pub(super) struct Noted {
+    pub(super) turn: Turn,
+    /// What each of its checks may give back.
+    pub(super) receipts: Vec<Option<Receipt>>,
+    pub(super) id: Id,
+    pub(super) answer: Answer,
+    pub(super) begun: usize,
+    pub(super) ended: usize,
+}
+
+#[derive(PartialEq)]
+enum Name {
+    Counter(&'static Limit, Key),
+    Receipt(Id),
+}
+
+/// Whether there is an order in which one turn after the other gives just these answers. It has
+/// to keep to what came before what.
+pub(super) fn is_explained(noted: &[Noted]) -> bool {
+    let mut names = Vec::new();
+    let turns: Vec<_> = noted.iter().map(|noted| (noted, places(noted, &mut names))).collect();
+    let states = vec![State::Vacant; names.len()];
+    let left: Vec<_> = turns.iter().map(|(noted, places)| (*noted, &places[..])).collect();
+    goes_on(&states, &left)
+}
+
+fn places(noted: &Noted, names: &mut Vec<Name>) -> Vec<Place> {
+    let mut slot = |name| {
+        names.iter().position(|known| *known == name).unwrap_or_else(|| {
+            names.push(name);
+            names.len() - 1
+        })
+    };
+    let asked = noted.turn.asked.iter().zip(noted.turn.checks(&noted.receipts));
+    let places = asked.map(|(asked, check)| {
+        let (limit, key) = asked.counter();
+        let place = Place::cell(slot(Name::Counter(limit, key)));
+        match check.settles() {
+            Some(receipt) => place.remembered_in(slot(Name::Receipt(receipt))),
+            None => place,
+        }
+    });
+    places.collect()
+}
+
+fn goes_on(states: &[State], left: &[(&Noted, &[Place])]) -> bool {
+    let Some(first_end) = left.iter().map(|(noted, _)| noted.ended).min() else { return true };
+    (0..left.len()).any(|index| {
+        let (noted, places) = left[index];
+        if noted.begun > first_end {
+            return false;
+        }
+        let checks = noted.turn.checks(&noted.receipts);
+        let mut states = states.to_vec();
+        let mut decisions = vec![None; checks.len()];
+        let set = Set::all(&checks, noted.id);
+        let ruling = decide(&set, noted.answer.applied.now, places, &mut states, &mut decisions);
+        if ruling != noted.answer.applied.ruling || decisions != noted.answer.decisions {
+            return false;
+        }
+        let mut left = left.to_vec();
+        left.remove(index);
+        goes_on(&states, &left)
+    })
+}

@@ -1,0 +1,97 @@
+//! Reading a snapshot, block by block. Any bytes may be read: nothing is believed before it was
+//! verified, and no memory is taken for what is not there.
+
+use std::io::Read;
+
+use sluicegate_core::{State, Time};
+
+use super::fault::SnapshotFault;
+use super::format::{BlockHead, END, Fields, Header, RECORDS, WORD_BYTES, WORDS};
+use crate::memory::hash::Fingerprint;
+use crate::memory::word::{Mark, Word};
+
+#[derive(Debug)]
+pub(super) struct Reader<R> {
+    input: R,
+    block: Vec<u8>,
+    /// Entries of all blocks so far.
+    entries: u64,
+}
+
+/// One counter.
+#[derive(Debug)]
+pub(super) enum Entry {
+    Word { name: Fingerprint, word: Word },
+    Record { name: Fingerprint, mark: Mark, share: u16, fresh_at: Time, state: State },
+}
+
+impl<R: Read> Reader<R> {
+    pub(super) fn begin(mut input: R) -> Result<(Self, Header), SnapshotFault> {
+        let mut bytes = Vec::with_capacity(Header::BYTES);
+        input.by_ref().take(Header::BYTES as u64).read_to_end(&mut bytes)?;
+        let header = Header::decode(&bytes)?;
+        Ok((Self { input, block: Vec::new(), entries: 0 }, header))
+    }
+
+    /// Hands out the entries of the next block; whether there was one. `false` means that all
+    /// there ever was has been read.
+    pub(super) fn block(&mut self, keep: impl FnMut(Entry)) -> Result<bool, SnapshotFault> {
+        let mut head = [0; BlockHead::BYTES];
+        self.input.read_exact(&mut head)?;
+        let head = BlockHead::decode(head).ok_or(SnapshotFault::Damaged)?;
+        self.block.clear();
+        self.input.by_ref().take(head.length.into()).read_to_end(&mut self.block)?;
+        if self.block.len() < head.length as usize {
+            return Err(SnapshotFault::CutShort);
+        }
+        if head.checksum_with(&self.block) != head.checksum {
+            return Err(SnapshotFault::Damaged);
+        }
+        let mut fields = Fields { left: &self.block };
+        let read = match head.kind {
+            WORDS => words(fields, head.entries, keep),
+            RECORDS => records(fields, head.entries, keep),
+            END => {
+                let all = fields.u64() == Some(self.entries);
+                return if all { Ok(false) } else { Err(SnapshotFault::Damaged) };
+            }
+            _ => None,
+        };
+        read.ok_or(SnapshotFault::Damaged)?;
+        self.entries += u64::from(head.entries);
+        Ok(true)
+    }
+}
+
+fn words(mut fields: Fields<'_>, entries: u32, mut keep: impl FnMut(Entry)) -> Option<()> {
+    if fields.left.len() != entries as usize * WORD_BYTES {
+        return None;
+    }
+    while !fields.left.is_empty() {
+        let (name, word) = (name(&mut fields)?, Word::from_bits(fields.u64()?));
+        // Only what a word can tell alone is ever written here.
+        if word.bare() != word || !word.is_ready() || word.is_vacant() {
+            return None;
+        }
+        keep(Entry::Word { name, word });
+    }
+    Some(())
+}
+
+fn records(mut fields: Fields<'_>, entries: u32, mut keep: impl FnMut(Entry)) -> Option<()> {
+    for _ in 0..entries {
+        let name = name(&mut fields)?;
+        let mark = Mark::from_bits(fields.u16()?.into());
+        let (share, fresh_at) = (fields.u16()?, Time::from_micros(fields.u64()?));
+        let length = fields.u32()?;
+        let mut bytes = fields.slice(length as usize)?;
+        let state = State::decode(&mut bytes).ok().filter(|_| bytes.is_empty())?;
+        keep(Entry::Record { name, mark, share, fresh_at, state });
+    }
+    fields.left.is_empty().then_some(())
+}
+
+fn name(fields: &mut Fields<'_>) -> Option<Fingerprint> {
+    let bits = fields.u64()?;
+    (bits != 0).then(|| Fingerprint::new(bits))
+}

@@ -1,0 +1,245 @@
+//! A request's answer: all decisions folded, the strictest first.
+
+mod together;
+
+use std::cmp::{Ordering, Reverse};
+
+use sluicegate_core::{Ask, Check, Decision, Gate, Refusal, Ruling, Span, Time};
+use smallvec::SmallVec;
+
+use crate::store::{Applied, By};
+
+/// One answer per check of a plan.
+type Decisions = SmallVec<[Option<Decision>; 4]>;
+
+/// A request's answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    allowed: bool,
+    decisions: Decisions,
+    strictest: Option<usize>,
+    retry_after: Option<Span>,
+    delay: Span,
+    by: By,
+}
+
+/// The decision that says most about a verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Strictest<'a> {
+    /// The index of its check in the plan.
+    pub check: usize,
+    /// The decision.
+    pub decision: &'a Decision,
+}
+
+impl Verdict {
+    /// A verdict with places for so many decisions, which are to be [resolved](Self::resolve).
+    #[inline]
+    pub(crate) fn unresolved(checks: usize) -> Self {
+        // Its places are made where it is: a verdict is too large to be handed about.
+        let mut verdict = Self {
+            allowed: false,
+            decisions: Decisions::new(),
+            strictest: None,
+            retry_after: None,
+            delay: Span::ZERO,
+            by: By::Store,
+        };
+        verdict.decisions.resize(checks, None);
+        verdict
+    }
+
+    /// Where the decisions belong.
+    pub(crate) fn places(&mut self) -> &mut [Option<Decision>] {
+        &mut self.decisions
+    }
+
+    /// The verdict on a check that the store decided alone, as
+    /// [`check_many`](crate::Limiter::check_many) asks for it.
+    pub fn of_one(check: &Check<'_>, decision: Decision) -> Self {
+        let stands = decision.is_allowed() || check.gate() == Gate::Observe;
+        let ruling = if stands { Ruling::Admitted } else { Ruling::Refused };
+        let mut verdict = Self::unresolved(0);
+        verdict.decisions.push(Some(decision));
+        verdict.resolve(std::slice::from_ref(check), Applied::by_store(ruling, Time::EPOCH));
+        verdict
+    }
+
+    /// Folds the decisions.
+    pub(crate) fn resolve(&mut self, checks: &[Check<'_>], applied: Applied) {
+        let decisions = &self.decisions;
+        self.allowed = applied.ruling == Ruling::Admitted;
+        self.by = applied.by;
+        if self.allowed {
+            self.strictest = tightest(checks, decisions);
+            self.delay = longest_delay(checks, decisions);
+        } else {
+            self.strictest = blocker(checks, decisions);
+            self.retry_after =
+                self.strictest.and_then(|index| decisions[index].as_ref()?.retry_after());
+        }
+    }
+
+    /// Who decided it: the store, unless that was not needed or not there.
+    pub const fn by(&self) -> By {
+        self.by
+    }
+
+    /// Whether the request may go ahead.
+    pub fn is_allowed(&self) -> bool {
+        self.allowed
+    }
+
+    /// The answers, one for each check of the plan and in its order; `None` for an
+    /// alternative that was not needed.
+    pub fn decisions(&self) -> &[Option<Decision>] {
+        &self.decisions
+    }
+
+    /// Refused: the decision that stands in the way longest. Allowed: the one with the
+    /// smallest share left. `None` only for a plan without checks.
+    pub fn strictest(&self) -> Option<Strictest<'_>> {
+        let check = self.strictest?;
+        Some(Strictest { check, decision: self.decisions[check].as_ref()? })
+    }
+
+    /// After a refusal: how long until the request would be admitted, where that is known.
+    pub fn retry_after(&self) -> Option<Span> {
+        self.retry_after
+    }
+
+    /// How long an allowed request has to be held back: what the checks that admitted it say,
+    /// each its limit's delay and [its own](Check::delayed), the longest of them.
+    pub fn delay(&self) -> Span {
+        self.delay
+    }
+}
+
+fn enforced<'a>(
+    checks: &'a [Check<'_>],
+    decisions: &'a [Option<Decision>],
+) -> impl Iterator<Item = (usize, &'a Decision)> {
+    let gates = checks.iter().map(Check::gate);
+    gates
+        .zip(decisions)
+        .enumerate()
+        .filter(|(_, (gate, _))| *gate == Gate::Enforce)
+        .filter_map(|(index, (_, decision))| Some((index, decision.as_ref()?)))
+}
+
+/// How long the checks that admitted a request want it held back. Of a requirement that is met,
+/// the one that allows is the one that meets it.
+fn longest_delay(checks: &[Check<'_>], decisions: &[Option<Decision>]) -> Span {
+    let admitted = enforced(checks, decisions).filter(|(_, decision)| decision.is_allowed());
+    let delays =
+        admitted.map(|(index, decision)| decision.delay() + checks[index].delay_if_admitted());
+    delays.max().unwrap_or_default()
+}
+
+/// Of the requirements that refused, the one that stands in the way longest; of its
+/// alternatives, the one that opens first.
+fn blocker(checks: &[Check<'_>], decisions: &[Option<Decision>]) -> Option<usize> {
+    let mut blockers: SmallVec<[(usize, Refusal); 4]> = SmallVec::new();
+    let mut term_admits = false;
+    let mut in_term = false;
+    for (index, check) in checks.iter().enumerate() {
+        if !check.is_alternative() {
+            (term_admits, in_term) = (false, false);
+        }
+        let Some(decision) = decisions[index].as_ref() else { continue };
+        if check.gate() == Gate::Observe || term_admits {
+            continue;
+        }
+        match decision.refusal() {
+            None => {
+                term_admits = true;
+                if in_term {
+                    blockers.pop();
+                }
+            }
+            Some(refusal) if !in_term => {
+                in_term = true;
+                blockers.push((index, refusal));
+            }
+            Some(refusal) => {
+                if let Some(last) = blockers.last_mut()
+                    && obstinacy(refusal) < obstinacy(last.1)
+                {
+                    *last = (index, refusal);
+                }
+            }
+        }
+    }
+    // The first of equals, so that the order of the plan decides and nothing else.
+    let longest = blockers.iter().enumerate();
+    longest
+        .max_by_key(|(order, (_, refusal))| (obstinacy(*refusal), Reverse(*order)))
+        .map(|(_, (index, _))| *index)
+}
+
+/// How long a refusal stands in the way: a known time, an unknown one, for ever.
+fn obstinacy(refusal: Refusal) -> (u8, Span) {
+    match refusal {
+        Refusal::Exhausted { retry_after } | Refusal::Blocked { retry_after } => (0, retry_after),
+        Refusal::Busy | Refusal::Unreachable => (1, Span::ZERO),
+        Refusal::Spent | Refusal::Lost | Refusal::CostAboveLimit => (2, Span::ZERO),
+    }
+}
+
+/// The allowed decision with the smallest share left. Not one that only told of a change of tier:
+/// it stands as it was before the take that it was told for.
+fn tightest(checks: &[Check<'_>], decisions: &[Option<Decision>]) -> Option<usize> {
+    let tells = |index: usize| matches!(checks[index].asks(), Ask::Rescale { .. });
+    let allowed = enforced(checks, decisions)
+        .filter(|(index, decision)| decision.is_allowed() && !tells(*index));
+    let tightest = allowed.min_by(|(_, a), (_, b)| by_share_left(a, b));
+    let any = || decisions.iter().position(Option::is_some);
+    tightest.map(|(index, _)| index).or_else(any)
+}
+
+fn by_share_left(a: &Decision, b: &Decision) -> Ordering {
+    let share = |this: &Decision, other: &Decision| {
+        u128::from(this.remaining()) * u128::from(other.limit())
+    };
+    share(a, b).cmp(&share(b, a))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Verdict;
+    use crate::{Check, Cost, Limit, Limiter, Plan, Span};
+
+    #[test]
+    fn a_check_that_was_decided_alone_has_the_verdict_of_its_plan() {
+        let bucket = Limit::token_bucket("bucket", "2/day".parse().unwrap()).unwrap();
+        let queue = Limit::queue("queue", "2/day".parse().unwrap()).unwrap();
+        let log = Limit::sliding_log("log", "2/day".parse().unwrap()).unwrap();
+        for limit in [&bucket, &queue, &log] {
+            let (alone, planned) = (Limiter::in_memory(), Limiter::in_memory());
+            let check = Check::new(limit, "key");
+            for check in [
+                check,
+                check.delayed(Span::from_secs(5)),
+                check,
+                check.delayed(Span::from_secs(5)),
+                check.observed(),
+                check.cost(Cost::from(3)),
+                check.cost(Cost::ZERO),
+            ] {
+                let mut plan = Plan::new();
+                plan.require(check);
+                let planned = planned.check_plan(&plan).now().unwrap();
+                let verdict = Verdict::of_one(&check, alone.check(check).now().unwrap());
+                assert_eq!(verdict.is_allowed(), planned.is_allowed(), "{check:?}");
+                let index = |verdict: &Verdict| verdict.strictest().map(|made| made.check);
+                assert_eq!(index(&verdict), index(&planned), "{check:?}");
+                assert_eq!(verdict.by(), planned.by(), "{check:?}");
+                // They are asked one after the other, and time passes.
+                let seconds = |span: Span| span.as_secs_ceil();
+                assert_eq!(seconds(verdict.delay()), seconds(planned.delay()), "{check:?}");
+                let wait = |verdict: &Verdict| verdict.retry_after().map(seconds);
+                assert_eq!(wait(&verdict), wait(&planned), "{check:?}");
+            }
+        }
+    }
+}

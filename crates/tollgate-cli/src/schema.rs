@@ -1,8 +1,0 @@
-//! `tollgate schema`: what may stand in a rule file, for editors.
-
-use crate::failure::Failure;
-use crate::output;
-
-pub(crate) fn run() -> Result<(), Failure> {
-    Ok(output::print(&tollgate_rules::schema())?)
-}
