@@ -1,6 +1,7 @@
-//! Asserts that no sequence of sets, under limits of every algorithm and a clock that goes back
-//! and forth, makes `decide` panic, and that its answers keep what they promise: a refused set
-//! changes nothing, no number exceeds its limit, and waiting as long as told succeeds.
+//! Asserts that no sequence of sets makes `decide` panic or break a guarantee.
+//!
+//! Limits have every algorithm and the clock goes back and forth. The guarantees: a refused set
+//! changes nothing, no number exceeds its limit, and a retry after the given time succeeds.
 
 #![no_main]
 

@@ -1,5 +1,7 @@
-//! Asserts that whatever is sent to `ShouldRateLimit`, the answer is a status for each descriptor that
-//! agrees with the whole, or a mistake of the caller's.
+//! Asserts that `ShouldRateLimit` answers any message correctly.
+//!
+//! The answer is a status for each descriptor that agrees with the whole, or an error of the
+//! caller.
 
 #![no_main]
 
@@ -20,8 +22,7 @@ static SERVER: LazyLock<Mutex<GrpcServer>> = LazyLock::new(|| Mutex::new(GrpcSer
 fuzz_target!(|message: &[u8]| {
     let mut server = SERVER.lock().unwrap_or_else(PoisonError::into_inner);
     let asked = RateLimitRequest::decode(message).ok();
-    // Twice, so that an answer which needs a counter to be there is found again from its
-    // input alone.
+    // Twice, so that a failure that needs an existing counter is reproduced by its input alone.
     for _ in 0..2 {
         match server.limit(message) {
             (OK, answer) => {

@@ -1,12 +1,14 @@
-//! Asserts that any text is a quota that prints and parses back to itself and of which every
-//! limit is made or refused in few words, or that it is refused in few words itself.
+//! Asserts that any text is a quota or a short error.
+//!
+//! A quota prints and parses back to itself, and every limit is created from it or rejected with a
+//! short error.
 
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use sluicegate_core::{Limit, LimitError, Quota, Slices};
 
-/// Longer than this, an error tells more than anybody reads.
+/// A longer error is not readable.
 const LONGEST_ERROR: usize = 1_000;
 
 fuzz_target!(|data: &[u8]| {
@@ -14,7 +16,7 @@ fuzz_target!(|data: &[u8]| {
     match text.parse::<Quota>() {
         Ok(quota) => {
             assert_eq!(quota.to_string().parse(), Ok(quota), "`{quota}` reads as another quota");
-            // The length stands for any number that has nothing to do with the quota.
+            // The length serves as any number that is independent of the quota.
             let slices = u32::try_from(data.len()).unwrap_or(u32::MAX);
             for made in limits(quota, slices) {
                 made.err().inspect(|error| assert_readable(&error.to_string()));

@@ -1,5 +1,6 @@
-//! Asserts that whatever is sent where the protocol of Redis is spoken, in whatever pieces, only whole
-//! answers of that protocol come back, and at most one for each line that was sent.
+//! Asserts that the Redis protocol answers any input with valid replies.
+//!
+//! However the input is split, only whole replies come back, and at most one for each line.
 
 #![no_main]
 
@@ -28,7 +29,7 @@ fuzz_target!(|data: &[u8]| {
     SERVER.advance(Duration::from_secs(60));
 });
 
-/// What follows the answer that stands first.
+/// Returns the bytes after the first reply.
 fn behind_answer(bytes: &[u8]) -> Option<&[u8]> {
     let end = bytes.windows(2).position(|two| two == b"\r\n")?;
     let (line, rest) = (&bytes[..end], &bytes[end + 2..]);

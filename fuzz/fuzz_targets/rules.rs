@@ -1,8 +1,9 @@
-//! Asserts that any bytes are a rule file that is read without panic, with findings that lie in what
-//! was read and can be shown; that there are rules exactly if there is no error, as many as the file
-//! lists; and that requests are planned by them, the same request always to the same checks.
+//! Asserts that any bytes are parsed as a rule file without a panic.
 //!
-//! Parts that are divided by a zero byte are files of their own: `main.yaml`, then those it may name.
+//! Diagnostics lie within the text and can be shown; there are rules exactly if there is no error,
+//! as many as the file lists; and the same request is always planned to the same checks.
+//!
+//! Parts separated by a zero byte are files of their own: `main.yaml`, then those it may include.
 
 #![no_main]
 
@@ -10,21 +11,21 @@ use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
 use sluicegate::{Check, Time};
-use sluicegate_rules::{Desk, Directory, Purpose, Request, RuleFile, RuleSet, Shelf, Value};
+use sluicegate_rules::{PlanBuffer, Directory, Purpose, Request, RuleFile, RuleSet, InMemoryFiles, Value};
 
 /// The other files, by the names that seeds use.
 const OTHERS: [&str; 4] = ["other.yaml", "tiers.csv", "tiers.yaml", "key.pem"];
 
 fuzz_target!(|data: &[u8]| {
     let mut parts = data.split(|byte| *byte == 0);
-    let mut shelf = Shelf::new().with("main.yaml", parts.next().unwrap_or_default());
+    let mut shelf = InMemoryFiles::new().with("main.yaml", parts.next().unwrap_or_default());
     for (name, part) in OTHERS.into_iter().zip(parts) {
         shelf = shelf.with(name, part);
     }
     let read = || RuleFile::load_with(Path::new("main.yaml"), &shelf, &variable);
     let (Ok(file), Ok(again)) = (read(), read()) else { return };
     assert_report(&file);
-    assert_eq!(file.report.findings(), again.report.findings(), "read in two ways");
+    assert_eq!(file.report.diagnostics(), again.report.diagnostics(), "read in two ways");
     if let (Some(rules), Some(again)) = (file.rules, again.rules) {
         assert_plans(&rules, &again);
     }
@@ -37,20 +38,20 @@ fn variable(name: &str) -> Option<String> {
 fn assert_report(file: &RuleFile) {
     let report = &file.report;
     assert_eq!(file.rules.is_some(), !report.has_errors(), "rules in spite of errors, or none");
-    for finding in report.findings() {
-        let places = finding.related_places().iter().map(|(span, _)| *span);
-        for span in std::iter::once(finding.span()).chain(places) {
+    for diagnostic in report.diagnostics() {
+        let places = diagnostic.related_places().iter().map(|(span, _)| *span);
+        for span in std::iter::once(diagnostic.span()).chain(places) {
             let text = report.sources().text(span.source());
-            assert!(text.get(span.range()).is_some(), "outside of its text: {}", finding.message());
+            assert!(text.get(span.range()).is_some(), "outside of its text: {}", diagnostic.message());
         }
-        let place = report.locate(finding);
+        let place = report.locate(diagnostic);
         assert!(place.line >= 1 && place.column >= 1 && place.line <= place.end_line);
-        assert!(!finding.message().is_empty());
-        assert_ne!(finding.code(), "lost-rule", "a rule got lost");
+        assert!(!diagnostic.message().is_empty());
+        assert_ne!(diagnostic.code(), "lost-rule", "a rule got lost");
     }
     let shown = report.render(false);
     assert!(!shown.contains('\u{1b}'), "a control character would reach a terminal");
-    assert_eq!(shown.is_empty(), report.findings().is_empty());
+    assert_eq!(shown.is_empty(), report.diagnostics().is_empty());
 }
 
 fn assert_plans(rules: &RuleSet, again: &RuleSet) {
@@ -76,7 +77,7 @@ fn assert_plans(rules: &RuleSet, again: &RuleSet) {
     let directory = Directory::new();
     for (request, now) in requests.iter().flat_map(|request| times.map(|now| (request, now))) {
         for purpose in [Purpose::Take, Purpose::Failure(Some(401))] {
-            let (mut desk, mut other) = (Desk::new(), Desk::new());
+            let (mut desk, mut other) = (PlanBuffer::new(), PlanBuffer::new());
             let planned = rules.plan_for(purpose, &directory, request, now, &mut desk);
             let same = again.plan_for(purpose, &directory, request, now, &mut other);
             assert_eq!(planned.outcome(), same.outcome());

@@ -1,5 +1,6 @@
-//! Asserts that any bytes can be restored as a snapshot: there is a store, one line that says what
-//! it starts with, and what it starts with can be saved and restored in turn.
+//! Asserts that any bytes can be restored as a snapshot.
+//!
+//! The result is a store, a one-line report, and content that can be saved and restored again.
 //!
 //! Random bytes rarely have the right checksums, so the same bytes are also read as blocks, to
 //! which the right ones are added.
@@ -42,7 +43,7 @@ fn sealed(data: &[u8]) -> Vec<u8> {
     let now = ManualClock::default().now().as_micros();
     let mut file = MAGIC.to_vec();
     file.extend(1_u32.to_le_bytes());
-    // Epochs from long ago to far ahead, times before and after ours.
+    // Epochs in the distant past to the distant future, times before and after ours.
     let (epoch, taken) = (now ^ bytes.number(u64::MAX), now ^ bytes.number(u64::MAX));
     for number in [1, 2, epoch, taken, u64::from(bytes.byte())] {
         file.extend(number.to_le_bytes());

@@ -1,6 +1,7 @@
-//! Asserts that no bytes make a state that harms: what is read is written again as it was, limits
-//! of every algorithm go on with it and keep what they promise, and what they make of it can be
-//! written and read in turn.
+//! Asserts that any bytes that decode to a state are harmless.
+//!
+//! A decoded state is encoded again as it was, limits of every algorithm work with it and keep
+//! their guarantees, and the states that they produce can be encoded and decoded in turn.
 
 #![no_main]
 
@@ -8,7 +9,7 @@ use libfuzzer_sys::fuzz_target;
 use sluicegate_core::State;
 use sluicegate_fuzz::{Bytes, Counters};
 
-/// A state is soon mended or used up; then the sequence is one like any other.
+/// A state is soon repaired or used up; then the sequence is like any other.
 const MOST_STEPS: usize = 30;
 
 fuzz_target!(|data: &[u8]| {

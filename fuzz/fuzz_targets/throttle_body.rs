@@ -1,5 +1,6 @@
-//! Asserts that whatever is sent to `POST /v1/throttle`, the answer is JSON: a verdict that
-//! agrees with its status, or a problem with the body.
+//! Asserts that `POST /v1/throttle` answers any body with JSON.
+//!
+//! The answer is a verdict that agrees with its status, or a problem document.
 
 #![no_main]
 
@@ -14,8 +15,7 @@ static SERVER: LazyLock<Mutex<Server>> = LazyLock::new(|| Mutex::new(Server::sta
 
 fuzz_target!(|body: &[u8]| {
     let mut server = SERVER.lock().unwrap_or_else(PoisonError::into_inner);
-    // Twice, so that an answer which needs a counter to be there is found again from its
-    // input alone.
+    // Twice, so that a failure that needs an existing counter is reproduced by its input alone.
     for _ in 0..2 {
         assert_answered(&server.throttle(body));
     }

@@ -1,7 +1,7 @@
-//! One check of a set, as an input spells it.
+//! One check of a set, decoded from the input.
 
 use sluicegate::period_at;
-use sluicegate_core::{Ask, Check, Cost, Id, Limit, Place, Receipt, Span, Time};
+use sluicegate_core::{Operation, Check, Cost, ChargeId, Limit, CellRef, Receipt, Span, Time};
 
 use crate::bytes::Bytes;
 use crate::limits::{self, Named};
@@ -11,7 +11,7 @@ pub(crate) const NAMES: [&str; 3] = ["first", "second", "third"];
 pub(crate) const KEYS: [&str; 2] = ["key", "other"];
 /// A counter for each name and key.
 pub(crate) const CELLS: usize = NAMES.len() * KEYS.len();
-/// Changes of tier that can be told apart.
+/// Distinct changes of tier.
 pub(crate) const CHANGES: usize = 4;
 
 /// A limit and a key.
@@ -21,7 +21,7 @@ pub(crate) struct Subject {
     pub(crate) key: usize,
 }
 
-/// A receipt, and what it was handed out for.
+/// A receipt, with its counter.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Kept {
     pub(crate) receipt: Receipt,
@@ -32,12 +32,12 @@ pub(crate) struct Kept {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asked {
     pub(crate) subject: Subject,
-    pub(crate) ask: Ask,
-    /// Which of the cells that remember what is done once is this check's.
+    pub(crate) ask: Operation,
+    /// The cell of its settlement marker.
     remembered: Option<usize>,
     observed: bool,
     pub(crate) alternative: bool,
-    /// Leaves out the calendar window, as a caller might.
+    /// Omits the calendar window, as a caller might.
     without_period: bool,
 }
 
@@ -50,7 +50,7 @@ impl Asked {
         let kind = byte % 8;
         let receipt =
             ((5..=6).contains(&kind) && !receipts.is_empty()).then(|| bytes.choice(receipts.len()));
-        // Receipts are mostly brought back to where they came from.
+        // Receipts mostly go back to their own counter.
         if let Some(index) = receipt.filter(|_| flags & 64 == 0) {
             subject = receipts[index].subject;
         }
@@ -62,21 +62,21 @@ impl Asked {
         {
             let change = bytes.choice(CHANGES);
             remembered = Some(change);
-            let ask = Ask::Rescale { from, id: Id::from_bits(change as u128) };
+            let ask = Operation::Rescale { from, id: ChargeId::from_bits(change as u128) };
             return Self { ask, ..Self::plain(subject, flags, remembered) };
         }
         let ask = match (kind, receipt.map(|index| receipts[index].receipt)) {
-            (2, _) => Ask::up_to(cost(bytes, limit), cost(bytes, limit)),
+            (2, _) => Operation::up_to(cost(bytes, limit), cost(bytes, limit)),
             (3, _) => {
                 let patience = Span::from_micros(bytes.number(u64::MAX - 1));
-                Ask::wait(cost(bytes, limit), patience)
+                Operation::wait(cost(bytes, limit), patience)
             }
-            (4, _) => Ask::Charge(cost(bytes, limit)),
-            (5, Some(receipt)) => Ask::Settle { receipt, actual: cost(bytes, limit) },
-            (6, Some(receipt)) => Ask::Renew(receipt),
-            (7, _) if byte >= 128 => Ask::Refund(cost(bytes, limit)),
-            (7, _) => Ask::Reset,
-            _ => Ask::acquire(cost(bytes, limit)),
+            (4, _) => Operation::Charge(cost(bytes, limit)),
+            (5, Some(receipt)) => Operation::Settle { receipt, actual: cost(bytes, limit) },
+            (6, Some(receipt)) => Operation::Renew(receipt),
+            (7, _) if byte >= 128 => Operation::Refund(cost(bytes, limit)),
+            (7, _) => Operation::Reset,
+            _ => Operation::acquire(cost(bytes, limit)),
         };
         Self { ask, ..Self::plain(subject, flags, remembered) }
     }
@@ -84,7 +84,7 @@ impl Asked {
     fn plain(subject: Subject, flags: u8, remembered: Option<usize>) -> Self {
         Self {
             subject,
-            ask: Ask::peek(),
+            ask: Operation::peek(),
             remembered,
             observed: matches!(flags % 8, 1 | 3),
             alternative: matches!(flags % 8, 2 | 3),
@@ -92,15 +92,16 @@ impl Asked {
         }
     }
 
-    /// Whether this says how its counter is to be read, which it does whatever becomes of its set.
+    /// Returns whether this defines how its counter is read, which is kept even if its set is
+    /// refused.
     pub(crate) fn rescales(&self) -> bool {
-        matches!(self.ask, Ask::Rescale { .. })
+        matches!(self.ask, Operation::Rescale { .. })
     }
 
-    /// The check, in the calendar window that `now` falls into.
+    /// Returns the check, in the calendar window of `now`.
     pub(crate) fn check<'a>(&self, limits: &'a [Named], now: Time) -> Check<'a> {
         let limit = &limits[self.subject.limit].limit;
-        let mut check = Check::new(limit, KEYS[self.subject.key]).ask(self.ask);
+        let mut check = Check::new(limit, KEYS[self.subject.key]).with_operation(self.ask);
         if self.observed {
             check = check.observed();
         }
@@ -113,18 +114,18 @@ impl Asked {
         }
     }
 
-    /// The counter it meets.
+    /// Returns the counter.
     pub(crate) fn cell(&self, limits: &[Named]) -> usize {
         limits[self.subject.limit].name * KEYS.len() + self.subject.key
     }
 
-    /// Its place among the counters, of which those that remember come last.
-    pub(crate) fn place(&self, limits: &[Named]) -> Place {
-        let place = Place::cell(self.cell(limits));
+    /// Returns its cells; those with settlement markers come last.
+    pub(crate) fn place(&self, limits: &[Named]) -> CellRef {
+        let place = CellRef::cell(self.cell(limits));
         self.remembered_in().map_or(place, |cell| place.remembered_in(cell))
     }
 
-    /// Where it is remembered that this was done.
+    /// Returns the cell of its settlement marker.
     pub(crate) fn remembered_in(&self) -> Option<usize> {
         self.remembered.map(|index| CELLS + index)
     }

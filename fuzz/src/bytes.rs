@@ -1,6 +1,6 @@
-//! Bytes read as numbers, small ones more often than large ones.
+//! Numbers decoded from bytes, small ones more often than large ones.
 
-/// What is left of an input. Reading beyond its end gives zeros.
+/// The rest of an input. Reading beyond its end gives zeros.
 #[derive(Debug)]
 pub struct Bytes<'a> {
     left: &'a [u8],
@@ -12,23 +12,25 @@ impl<'a> Bytes<'a> {
         Self { left: data }
     }
 
-    /// Whether everything has been read.
+    /// Returns whether everything has been read.
     pub const fn is_empty(&self) -> bool {
         self.left.is_empty()
     }
 
-    /// The next byte.
+    /// Returns the next byte.
     pub fn byte(&mut self) -> u8 {
         self.left.split_off_first().copied().unwrap_or(0)
     }
 
-    /// One of `count` things.
+    /// Returns an index below `count`.
     pub fn choice(&mut self, count: usize) -> usize {
         usize::from(self.byte()) % count
     }
 
-    /// A number from 0 to `most`. Most are small or lie next to a power of two or ten: those
-    /// are where arithmetic goes wrong, and where counters meet.
+    /// Returns a number from 0 to `most`.
+    ///
+    /// Most are small or next to a power of two or ten: arithmetic goes wrong there, and counters
+    /// collide.
     pub fn number(&mut self, most: u64) -> u64 {
         let number = match self.byte() {
             small @ 0..128 => u64::from(small),

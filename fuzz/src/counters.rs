@@ -1,6 +1,6 @@
-//! A few counters, the limits that are asked about them, and the time.
+//! A few counters, their limits, and the time.
 
-use sluicegate_core::{Ask, Check, Decision, Id, Place, Ruling, Set, Span, State, Time, decide};
+use sluicegate_core::{Operation, Check, Decision, ChargeId, CellRef, Ruling, Set, Span, State, Time, decide};
 
 use crate::asked::{Asked, CELLS, CHANGES, Kept, NAMES};
 use crate::bytes::Bytes;
@@ -13,26 +13,25 @@ const MOST_LIMITS: usize = 4;
 const MOST_CHECKS: usize = 4;
 const MOST_RECEIPTS: usize = 32;
 
-/// Everything that a sequence of sets is decided on.
+/// The state on which a sequence of sets is decided.
 #[derive(Debug)]
 pub struct Counters {
     limits: Vec<Named>,
-    /// Those that limits count in, then one for each change of tier and each settlement.
+    /// The cells of limits, then one for each change of tier and each settlement.
     cells: Vec<State>,
-    /// Who was the last to read each of the cells that limits count in; nobody where those
-    /// were several limits of one set.
+    /// The last reader of each limit's cell; `None` where several limits of one set read it.
     readers: [Option<Reader>; CELLS],
-    /// The states the counters started from were not made by these limits.
+    /// The initial states were not written by these limits.
     foreign_start: bool,
     receipts: Vec<Kept>,
     now: Time,
-    /// The last time that a decision named.
+    /// The last time named by a decision.
     span: Span,
     sets: u128,
 }
 
-/// A reading of a counter. It leaves no state that another one by the same limit, at the same
-/// time or later, would find to be from a wrong clock.
+/// A reading of a counter. The state after it is not from a wrong clock for another reading by the
+/// same limit, at the same time or later.
 #[derive(Debug, Clone, Copy)]
 struct Reader {
     limit: usize,
@@ -40,7 +39,7 @@ struct Reader {
 }
 
 impl Counters {
-    /// Vacant counters and limits read from the input; `None` where it holds no limit.
+    /// Reads vacant counters and limits from the input; `None` if it contains no limit.
     pub fn read(bytes: &mut Bytes<'_>) -> Option<Self> {
         let count = bytes.choice(MOST_LIMITS) + 1;
         let limits: Vec<_> = (0..count)
@@ -61,18 +60,18 @@ impl Counters {
         })
     }
 
-    /// Makes every counter start from this state, as if it had been read from a file.
+    /// Sets the initial state of every counter, as if it had been read from a file.
     pub fn put(&mut self, state: &State) {
         self.cells.fill(state.clone());
         self.foreign_start = true;
     }
 
-    /// The states of all counters.
+    /// Returns the states of all counters.
     pub fn states(&self) -> &[State] {
         &self.cells
     }
 
-    /// Moves the clock, asks one set, and asserts what was promised about the answers.
+    /// Moves the clock, decides one set, and asserts the guarantees of its decisions.
     pub fn step(&mut self, bytes: &mut Bytes<'_>) {
         self.move_clock(bytes);
         let shape = bytes.byte();
@@ -112,19 +111,20 @@ impl Counters {
     fn decide(&mut self, asked: &[Asked], independent: bool) -> (Ruling, Vec<Option<Decision>>) {
         let checks: Vec<Check<'_>> =
             asked.iter().map(|asked| asked.check(&self.limits, self.now)).collect();
-        let places: Vec<Place> = asked.iter().map(|asked| asked.place(&self.limits)).collect();
+        let places: Vec<CellRef> = asked.iter().map(|asked| asked.place(&self.limits)).collect();
         self.sets += 1;
         // Room for the ids of its checks.
-        let id = Id::from_bits(self.sets << 8);
+        let id = ChargeId::from_bits(self.sets << 8);
         let set = if independent { Set::independent(&checks, id) } else { Set::all(&checks, id) };
         let mut decisions = vec![None; checks.len()];
         let ruling = decide(&set, self.now, &places, &mut self.cells, &mut decisions);
         (ruling, decisions)
     }
 
-    /// A set that was refused has changed nothing, but for state that the clock it was asked
-    /// under, or the limit, cannot have written: that is mended whatever becomes of the set. So
-    /// is state that the set says was written under another quota.
+    /// Asserts that a refused set has changed nothing except repairs and rescales.
+    ///
+    /// State that the clock or the limit cannot have written is repaired even if the set is
+    /// refused, and so is state that the set declares to be written under another quota.
     fn assert_unchanged(&self, asked: &[Asked], before: &[State]) {
         for (cell, (before, after)) in before.iter().zip(&self.cells).enumerate() {
             let mut met = asked.iter().filter(|asked| asked.cell(&self.limits) == cell);
@@ -146,26 +146,27 @@ impl Counters {
         }
     }
 
-    /// Whether the counter may be laid out for another limit than the one that asks.
+    /// Returns whether the counter may have the layout of another limit.
     fn is_foreign(&self, asked: &Asked) -> bool {
         let reader = self.readers[asked.cell(&self.limits)];
         reader.is_none_or(|reader| reader.limit != asked.subject.limit)
     }
 
-    /// Whether another calendar may have cut the counter's window. One that was still to begin
-    /// when it was read last is left as it was until it has begun.
+    /// Returns whether another calendar may have set the counter's window.
+    ///
+    /// One that had not begun when it was read last is left as it was until it has begun.
     fn is_another_calendar(&self, asked: &Asked) -> bool {
         let named = &self.limits[asked.subject.limit];
         let sharers = self.limits.iter().filter(|other| other.name == named.name).count();
         named.limit.calendar().is_some() && (sharers > 1 || self.foreign_start)
     }
 
-    /// Waiting exactly as long as a refusal said succeeds; a microsecond less does not.
+    /// Asserts that a retry after the given time succeeds; a microsecond earlier it does not.
     fn assert_retry(&self, asked: &Asked, decision: &Decision) {
         let Some(retry_after) = decision.retry_after() else { return };
         let then = self.now + retry_after;
-        // Beyond it time stands still.
-        if then > Time::MAX || !matches!(asked.ask, Ask::Take(_)) {
+        // Time saturates there.
+        if then > Time::MAX || !matches!(asked.ask, Operation::Take(_)) {
             return;
         }
         let limit = &self.limits[asked.subject.limit].limit;
@@ -183,10 +184,10 @@ impl Counters {
         }
     }
 
-    /// Whether the same would be allowed at another time if nothing happened until then.
+    /// Returns whether the same would be allowed at another time if nothing happened until then.
     fn is_allowed_at(&self, time: Time, asked: &Asked) -> bool {
         let check = asked.check(&self.limits, time);
-        let set = Set::one(&check, Id::from_bits(u128::MAX << 8));
+        let set = Set::one(&check, ChargeId::from_bits(u128::MAX << 8));
         let (mut cells, mut decisions) = (self.cells.clone(), [None]);
         decide(&set, time, &[asked.place(&self.limits)], &mut cells, &mut decisions);
         decisions[0].is_some_and(|decision| decision.is_allowed())

@@ -17,13 +17,13 @@ use sluicegate::{Limiter, ManualClock, Memory};
 use sluicegate_rules::{RuleSet, RuleLimiter};
 use sluicegate_server::{Listeners, Protocol};
 
-/// A server that hangs is a finding, not something to wait for.
+/// A server that hangs is a finding.
 const PATIENCE: Duration = Duration::from_secs(20);
 const PATH: &str = "http://t/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
-/// A prefix of no compression and of a length to come.
+/// The prefix of an uncompressed message, before its length.
 const PREFIX: usize = 5;
 
-/// Something of everything that descriptors meet.
+/// Rules that use all features of descriptors.
 const RULES: &str = "
 identify:
   user: { attribute: user }
@@ -39,7 +39,7 @@ block:
   - { user: mallory }
 ";
 
-/// A running server and a connection to it that is kept.
+/// A running server with a persistent connection.
 #[derive(Debug)]
 pub struct GrpcServer {
     runtime: Runtime,
@@ -48,7 +48,7 @@ pub struct GrpcServer {
 }
 
 impl GrpcServer {
-    /// Starts a server in a thread of its own, which lasts as long as the process.
+    /// Starts a server in a thread of its own, for the lifetime of the process.
     ///
     /// # Panics
     ///
@@ -83,12 +83,12 @@ impl GrpcServer {
         Self { runtime, clock, sender }
     }
 
-    /// Moves the server's clock on, so that it may forget what earlier inputs counted.
+    /// Advances the server's clock, so that it may evict the counters of earlier inputs.
     pub fn advance(&self, by: Duration) {
         self.clock.advance(by);
     }
 
-    /// Sends a message: how the call ended, and what came back.
+    /// Sends a message; returns the status of the call and the response.
     ///
     /// # Panics
     ///

@@ -1,5 +1,7 @@
-//! What the fuzz targets share: bytes read as numbers, limits made of them, the counters that
-//! `decide` works on, and servers to send bodies and messages to.
+//! The shared code of the fuzz targets.
+//!
+//! Numbers decoded from bytes, limits made of them, the counters that `decide` works on, and
+//! servers for bodies and messages.
 
 mod asked;
 mod bytes;

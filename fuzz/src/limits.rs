@@ -4,14 +4,14 @@ use sluicegate_core::{Cooldown, Escalation, Limit, LimitError, Quota, Slices, Sp
 
 use crate::bytes::Bytes;
 
-/// A limit, and which of the names it has.
+/// A limit, with the index of its name.
 #[derive(Debug)]
 pub(crate) struct Named {
     pub(crate) limit: Limit,
     pub(crate) name: usize,
 }
 
-/// A limit of this name; `None` where the numbers make none.
+/// Returns a limit of this name; `None` where the numbers are invalid.
 pub(crate) fn limit(bytes: &mut Bytes<'_>, name: &'static str) -> Option<Limit> {
     let kind = bytes.byte();
     let limit = match kind % 8 {
@@ -40,7 +40,7 @@ fn burst_quota(bytes: &mut Bytes<'_>) -> Option<Quota> {
     quota.with_burst(bytes.number(Quota::MAX_AMOUNT)).ok()
 }
 
-/// A quota that a caller may have had, or that no bucket can have.
+/// Returns a quota that a caller may have had, or that no bucket can have.
 pub(crate) fn tier(bytes: &mut Bytes<'_>) -> Option<Quota> {
     match bytes.byte() {
         0..240 => burst_quota(bytes),
@@ -63,7 +63,7 @@ fn sliding_window(bytes: &mut Bytes<'_>, name: &'static str) -> Option<Result<Li
     let block = bytes.number(Span::MAX.as_micros() / u64::from(count.max(1)));
     let strict = bytes.byte() % 2 == 1;
     let slices = if strict { Slices::Strict(count) } else { Slices::Weighted(count) };
-    // Made of its blocks, so that the slices always divide it.
+    // Computed from its blocks, so that the slices always divide it.
     let window = Span::from_micros(block * u64::from(count));
     Some(Limit::sliding_window(name, Quota::new(amount, window).ok()?, slices))
 }

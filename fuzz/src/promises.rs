@@ -1,11 +1,11 @@
-//! What every decision promises, whatever was asked.
+//! The guarantees of every decision.
 
-use sluicegate_core::{Ask, Decision, Receipt, Ruling, Span, Take};
+use sluicegate_core::{Operation, Decision, Receipt, Ruling, Span, Take};
 
 use crate::asked::Asked;
 use crate::limits::Named;
 
-/// Asserts that the numbers of all decisions of a set fit what was asked and each other.
+/// Asserts that the numbers of all decisions of a set agree with the checks and each other.
 pub(crate) fn assert_numbers(
     limits: &[Named],
     asked: &[Asked],
@@ -23,13 +23,13 @@ pub(crate) fn assert_numbers(
         if asked.rescales() {
             assert!(decision.is_allowed() && decision.granted() == 0, "{decision:?}");
         }
-        if let Ask::Take(take) = asked.ask {
+        if let Operation::Take(take) = asked.ask {
             assert_take(limits[asked.subject.limit].limit.uses_up(), &take, ruling, decision);
         }
     }
 }
 
-/// A take that uses nothing up is granted whatever it asks for, without a receipt.
+/// A take that uses nothing is granted in full, without a receipt.
 fn assert_take(uses_up: bool, take: &Take, ruling: Ruling, decision: &Decision) {
     assert!(decision.granted() <= take.most(), "{take:?}: {decision:?}");
     assert!(!uses_up || decision.granted() <= decision.limit(), "{take:?}: {decision:?}");
@@ -44,7 +44,7 @@ fn assert_take(uses_up: bool, take: &Take, ruling: Ruling, decision: &Decision) 
     }
 }
 
-/// Asserts that a set which was refused as a whole has handed out nothing.
+/// Asserts that a refused set has granted nothing.
 pub(crate) fn assert_nothing_granted(decisions: &[Option<Decision>]) {
     for decision in decisions.iter().flatten() {
         assert_eq!(decision.granted(), 0, "{decision:?}");

@@ -1,4 +1,4 @@
-//! The real server in this process, asked in the protocol of Redis.
+//! A server in this process, called by the Redis protocol.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -11,7 +11,7 @@ use sluicegate::{Limiter, ManualClock, Memory};
 use sluicegate_rules::{RuleSet, RuleLimiter};
 use sluicegate_server::{Listeners, Protocol};
 
-/// A server that hangs is a finding, not something to wait for.
+/// A server that hangs is a finding.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A running server.
@@ -22,7 +22,7 @@ pub struct RespServer {
 }
 
 impl RespServer {
-    /// Starts a server in a thread of its own, which lasts as long as the process.
+    /// Starts a server in a thread of its own, for the lifetime of the process.
     ///
     /// # Panics
     ///
@@ -46,12 +46,12 @@ impl RespServer {
         Self { address: told.recv().expect("the server's address"), clock }
     }
 
-    /// Moves the server's clock on, so that it may forget what earlier inputs counted.
+    /// Advances the server's clock, so that it may evict the counters of earlier inputs.
     pub fn advance(&self, by: Duration) {
         self.clock.advance(by);
     }
 
-    /// Everything that is answered on a connection of its own to these pieces.
+    /// Sends these pieces on a new connection; returns all replies.
     ///
     /// # Panics
     ///
@@ -61,7 +61,7 @@ impl RespServer {
         stream.set_nodelay(true).expect("small packets sent at once");
         stream.set_read_timeout(Some(PATIENCE)).expect("a deadline for reading");
         for piece in pieces {
-            // It may have closed the connection already, for good reason.
+            // The server may have closed the connection already, with good reason.
             if stream.write_all(piece).is_err() {
                 break;
             }

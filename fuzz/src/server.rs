@@ -1,4 +1,4 @@
-//! The real server in this process, and one connection to it.
+//! A server in this process, with one HTTP connection.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -10,10 +10,10 @@ use tokio::runtime::Builder;
 use sluicegate::{Limiter, ManualClock, Memory};
 use sluicegate_rules::{RuleSet, RuleLimiter};
 
-/// A server that hangs is a finding, not something to wait for.
+/// A server that hangs is a finding.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// A running server and a connection to it that is kept.
+/// A running server with a persistent connection.
 #[derive(Debug)]
 pub struct Server {
     address: SocketAddr,
@@ -21,7 +21,7 @@ pub struct Server {
     stream: BufReader<TcpStream>,
 }
 
-/// What came back.
+/// A response.
 #[derive(Debug)]
 pub struct Reply {
     /// The status of the response.
@@ -32,7 +32,7 @@ pub struct Reply {
 }
 
 impl Server {
-    /// Starts a server in a thread of its own, which lasts as long as the process.
+    /// Starts a server in a thread of its own, for the lifetime of the process.
     ///
     /// # Panics
     ///
@@ -55,7 +55,7 @@ impl Server {
         Self { address, clock, stream: connect(address) }
     }
 
-    /// Moves the server's clock on, so that it may forget what earlier inputs counted.
+    /// Advances the server's clock, so that it may evict the counters of earlier inputs.
     pub fn advance(&self, by: Duration) {
         self.clock.advance(by);
     }

@@ -1,72 +1,73 @@
-//! Goes through a trace, entry by entry, and says what was broken.
+//! The audit of a trace: checks each entry and collects violations.
 
-mod circumstances;
-mod counter;
-mod holding;
-mod ledger;
-mod order;
-mod watched;
+mod concurrency_counter;
+mod incidents;
+mod quota_counter;
+mod reorder_buffer;
+mod rule_state;
+mod rule_tally;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use self::circumstances::Circumstances;
-use self::ledger::Ledger;
-use self::order::{Numbered, Order};
-use self::watched::Watched;
-use crate::entry::Entry;
+use self::incidents::Incidents;
+use self::reorder_buffer::{ReorderBuffer, SequencedEntry};
+use self::rule_state::RuleState;
+use self::rule_tally::RuleTally;
 use crate::findings::{Findings, Violation, ViolationKind};
-use crate::header::{Header, HeaderError, RuleSpec};
-use crate::line::Gap;
-use crate::rule::{Kind, Rule};
-use crate::waits::{WaitBounds, Waits};
+use crate::latency::{Latency, LatencyBounds};
+use crate::prepared_rule::{Kind, Rule};
+use crate::trace::entry::Entry;
+use crate::trace::header::{Header, HeaderError, RuleSpec};
+use crate::trace::line_parser::Gap;
 
-/// Goes through a trace, entry by entry.
+/// Checks a trace, entry by entry.
 ///
-/// Entries may come in any order, as long as each comes within 65,536 others of its place in
-/// time. Memory is bounded for each key: by one counter, or for windows that remember what they
+/// Entries may come in any order, as long as each is within 65,536 others of its place in time.
+/// Memory is bounded for each key: by one counter, or for windows that store their admissions by
+/// as many entries as they allow units.
 /// admitted by as many entries as they allow units.
 #[derive(Debug)]
 pub struct Audit {
-    circumstances: Circumstances,
-    rules: BTreeMap<String, Watched>,
-    /// Rules that share their counters, by what those are filed under.
+    incidents: Incidents,
+    rules: BTreeMap<String, RuleState>,
+    /// Rules that share counters, by counter name.
     families: HashMap<String, Vec<String>>,
-    order: Order,
-    /// Entries of one microsecond, which may have been decided in any order.
-    together: Vec<Numbered>,
-    waits: Waits,
+    order: ReorderBuffer,
+    /// Entries of the same microsecond, whose order is not known.
+    together: Vec<SequencedEntry>,
+    waits: Latency,
     named_nodes: BTreeSet<String>,
     entries: u64,
     from: Option<u64>,
     until: u64,
-    /// What belongs to no rule.
-    others: Ledger,
+    /// Findings that belong to no rule.
+    others: RuleTally,
 }
 
 impl Audit {
-    /// An audit of what this header announces.
+    /// Creates an audit of a trace with this header.
     pub fn new(header: Header) -> Result<Self, HeaderError> {
         header.check()?;
         let rules = header.rules.clone();
         let mut audit = Self {
-            circumstances: Circumstances::new(header),
+            incidents: Incidents::new(header),
             rules: BTreeMap::new(),
             families: HashMap::new(),
-            order: Order::default(),
+            order: ReorderBuffer::default(),
             together: Vec::new(),
-            waits: Waits::new(WaitBounds::default()),
+            waits: Latency::new(LatencyBounds::default()),
             named_nodes: BTreeSet::new(),
             entries: 0,
             from: None,
             until: 0,
-            others: Ledger::new(""),
+            others: RuleTally::new(""),
         };
         rules.iter().try_for_each(|(name, spec)| audit.learn(name, spec))?;
         Ok(audit)
     }
 
-    /// Takes in a rule that entries from now on may name.
+    /// Adds a rule for the entries that follow.
     pub fn learn(&mut self, name: &str, spec: &RuleSpec) -> Result<(), HeaderError> {
         if let Some(known) = self.rules.get(name) {
             let known = &known.rule.spec;
@@ -78,42 +79,43 @@ impl Audit {
         }
         let rule = Rule::new(name, spec)?;
         self.families.entry(rule.family().to_owned()).or_default().push(name.to_owned());
-        self.rules.insert(name.to_owned(), Watched::new(rule));
+        self.rules.insert(name.to_owned(), RuleState::new(rule));
         Ok(())
     }
 
-    /// Takes in that `lost` entries are missing, of moments from `from_us` until `until_us`:
-    /// before those that come after them.
+    /// Adds a gap of `lost` entries with times from `from_us` until `until_us`.
+    ///
+    /// It has to be added before the entries that follow it.
     pub fn gap(&mut self, lost: u64, from_us: u64, until_us: u64) {
         let gap = Gap { lost, from_us, until_us };
-        self.circumstances.learn_gap(gap, self.order.reached());
+        self.incidents.learn_gap(gap, self.order.reached());
     }
 
-    /// The same, which also holds answers to how long they may take.
+    /// Returns the audit with latency bounds.
     #[must_use]
-    pub fn waits_within(self, bounds: WaitBounds) -> Self {
-        Self { waits: Waits::new(bounds), ..self }
+    pub fn waits_within(self, bounds: LatencyBounds) -> Self {
+        Self { waits: Latency::new(bounds), ..self }
     }
 
-    /// Whether the header has a rule of this name.
+    /// Returns whether the header has a rule of this name.
     pub fn knows(&self, rule: &str) -> bool {
         self.rules.contains_key(rule)
     }
 
-    /// Takes in one entry.
+    /// Adds one entry.
     pub fn add(&mut self, entry: Entry) {
         let line = self.entries + 1;
         self.take_in(entry, None, line);
     }
 
-    /// Takes in one entry of a file.
+    /// Adds one entry of a file.
     pub fn add_from(&mut self, entry: Entry, file: &Arc<str>, line: u64) {
         self.take_in(entry, Some(Arc::clone(file)), line);
     }
 
     fn take_in(&mut self, entry: Entry, file: Option<Arc<str>>, line: u64) {
         self.entries += 1;
-        let numbered = Box::new(Numbered { count: self.entries, file, line, entry });
+        let numbered = Box::new(SequencedEntry { count: self.entries, file, line, entry });
         match self.order.put(numbered) {
             Ok(None) => {}
             Ok(Some(next)) => self.follow(*next),
@@ -124,26 +126,26 @@ impl Audit {
         }
     }
 
-    /// The next entry in order of time.
-    fn follow(&mut self, next: Numbered) {
+    /// Processes the next entry in order of time.
+    fn follow(&mut self, next: SequencedEntry) {
         if self.together.last().is_some_and(|last| last.entry.at != next.entry.at) {
-            self.judge();
+            self.check_group();
         }
         self.together.push(next);
     }
 
-    /// Judges the entries of one microsecond, counter by counter.
-    fn judge(&mut self) {
+    /// Checks the entries of one microsecond, counter by counter.
+    fn check_group(&mut self) {
         let mut together = std::mem::take(&mut self.together);
         for numbered in &together {
             self.note(numbered);
         }
         together.sort_by(|a, b| a.counter().cmp(&b.counter()));
         for group in together.chunk_by(|a, b| a.counter() == b.counter()) {
-            let Some(Numbered { entry: first, .. }) = group.first() else { continue };
+            let Some(SequencedEntry { entry: first, .. }) = group.first() else { continue };
             let unknown_since = self.moves(&first.rule, &first.key).then_some(first.at);
             match self.rules.get_mut(&first.rule) {
-                Some(watched) => watched.judge(&self.circumstances, group, unknown_since),
+                Some(watched) => watched.check_group(&self.incidents, group, unknown_since),
                 None => group.iter().for_each(|numbered| {
                     let what = "is of a rule that is not in the header; name it there";
                     let what = what.to_owned();
@@ -155,31 +157,32 @@ impl Audit {
         self.together = together;
     }
 
-    /// Whether a counter moves to this rule from another that shares it: a caller's quota has
-    /// changed. How much it has used is not exactly known then.
+    /// Returns whether a counter moves to this rule from another that shares it.
+    ///
+    /// This happens when a caller's quota has changed. Its exact usage is then unknown.
     fn moves(&mut self, rule: &str, key: &str) -> bool {
         let Some(watched) = self.rules.get(rule) else { return false };
-        if watched.watches(key) {
+        if watched.has_key(key) {
             return false;
         }
         let Some(family) = self.families.get(watched.rule.family()) else { return false };
         let others = family.iter().filter(|other| *other != rule);
         let mut moved = false;
         for other in others {
-            moved |= self.rules.get_mut(other).is_some_and(|watched| watched.let_go(key));
+            moved |= self.rules.get_mut(other).is_some_and(|watched| watched.take_out(key));
         }
         moved
     }
 
-    /// What an entry says beside its decision.
-    fn note(&mut self, numbered: &Numbered) {
+    /// Records the facts of an entry other than its decision.
+    fn note(&mut self, numbered: &SequencedEntry) {
         let entry = &numbered.entry;
-        self.circumstances.begin(entry.at);
+        self.incidents.begin(entry.at);
         self.from.get_or_insert(entry.at);
         self.until = self.until.max(entry.at);
         if !entry.node.is_empty() && !self.named_nodes.contains(&entry.node) {
             self.named_nodes.insert(entry.node.clone());
-            if let Some(nodes) = self.circumstances.said_nodes()
+            if let Some(nodes) = self.incidents.declared_nodes()
                 && self.named_nodes.len() as u64 > nodes
             {
                 let what = format!(
@@ -192,29 +195,29 @@ impl Audit {
         if let Some(what) = entry.waited_us.and_then(|waited| self.waits.add(waited)) {
             let violation = numbered.violation(ViolationKind::WaitedTooLong, what);
             match self.rules.get_mut(&entry.rule) {
-                Some(watched) => watched.ledger.report(violation),
+                Some(watched) => watched.tally.report(violation),
                 None => self.others.report(violation),
             }
         }
     }
 
-    /// Everything that was found.
+    /// Returns all findings.
     #[must_use]
     pub fn finish(mut self) -> Findings {
         while let Some(next) = self.order.take() {
             self.follow(*next);
         }
-        self.judge();
-        let mut notes = self.circumstances.notes(self.entries, self.named_nodes.len());
+        self.check_group();
+        let mut notes = self.incidents.notes(self.entries, self.named_nodes.len());
         let mut violations = Vec::new();
         let mut rules = Vec::new();
         let mut broken = 0;
-        for Watched { rule, counters, ledger } in self.rules.into_values() {
+        for RuleState { rule, counters, tally } in self.rules.into_values() {
             if let (Kind::Unchecked(why), false) = (&rule.kind, counters.is_empty()) {
                 notes.push(format!("the rule `{}` is not checked: {why}", rule.name));
             }
-            notes.extend(ledger.note());
-            let (found, shown) = ledger.findings(&rule, counters.len());
+            notes.extend(tally.note());
+            let (found, shown) = tally.findings(&rule, counters.len());
             broken += found.broken;
             violations.extend(shown);
             rules.push(found);
@@ -241,7 +244,7 @@ impl Audit {
             nodes: self.named_nodes.len(),
             rules,
             waits: self.waits.findings(),
-            lost: self.circumstances.lost(),
+            lost: self.incidents.lost(),
             broken,
             violations,
             notes,

@@ -1,144 +1,144 @@
-//! What an audit found.
+//! The findings of an audit.
 
-mod text;
+mod display;
 
 use std::fmt;
 
 use serde::Serialize;
 
-/// What an audit found.
+/// The findings of an audit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Findings {
-    /// Whether nothing that is promised was broken.
+    /// Whether there are no violations.
     pub ok: bool,
-    /// Entries that were read.
+    /// The number of entries read.
     pub entries: u64,
-    /// The time of the first, in microseconds since 1970.
+    /// The time of the first entry, in microseconds since 1970.
     pub from_us: u64,
-    /// The time of the last.
+    /// The time of the last entry.
     pub until_us: u64,
-    /// Nodes that were named.
+    /// The number of distinct nodes in the entries.
     pub nodes: usize,
-    /// Rule by rule, by name.
+    /// The findings by rule, sorted by name.
     pub rules: Vec<RuleFindings>,
-    /// How long answers took, if the trace says so.
-    pub waits: Option<WaitFindings>,
-    /// Entries that are missing, by what the trace says itself.
+    /// The latency of decisions, if the trace contains it.
+    pub waits: Option<LatencyFindings>,
+    /// The number of missing entries, according to the trace itself.
     pub lost: u64,
-    /// How often something that is promised was broken.
+    /// The number of violations.
     pub broken: u64,
-    /// The first of each rule.
+    /// The first violations of each rule.
     pub violations: Vec<Violation>,
-    /// What could not be checked, and why.
+    /// Parts that could not be checked, with the reason.
     pub notes: Vec<String>,
 }
 
-/// What was found about one rule.
+/// The findings of one rule.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RuleFindings {
-    /// Its name.
+    /// The name of the rule.
     pub rule: String,
-    /// What the header says about it.
+    /// The limit of the rule in the header.
     pub limit: String,
-    /// Decisions made.
+    /// The number of decisions.
     pub decisions: u64,
-    /// How many were allowed.
+    /// The number of allowed requests.
     pub allowed: u64,
-    /// How many were refused.
+    /// The number of refused requests.
     pub refused: u64,
-    /// Distinct keys.
+    /// The number of distinct keys.
     pub keys: usize,
-    /// Decisions whose every number was compared with an exact limiter's.
+    /// Decisions with every number compared to an exact limiter.
     pub exact: u64,
-    /// Decisions that were held to a range, because not all that reached the store is known.
+    /// Decisions checked by bounds, because the store's state was not known exactly.
     pub within_bounds: u64,
-    /// Decisions of which only what they admit was checked.
+    /// Decisions of which only the admitted units were checked.
     pub skipped: u64,
-    /// The interval that came closest to what is allowed.
+    /// The interval closest to its bound.
     pub tightest: Option<Tightest>,
-    /// How often something that is promised was broken.
+    /// The number of violations.
     pub broken: u64,
 }
 
-/// The interval that came closest to what is allowed.
+/// The interval closest to its bound.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Tightest {
-    /// Whose.
+    /// The key of the counter.
     pub key: String,
-    /// Units admitted in it.
+    /// The units admitted in it.
     pub admitted: u64,
-    /// Units that may be.
+    /// The units allowed in it.
     pub allowed: u64,
-    /// When it begins.
+    /// Its beginning.
     pub from_us: u64,
-    /// How long it lasts.
+    /// Its length.
     pub length_us: u64,
 }
 
-/// How long answers took, in microseconds; the shares to within a 64th.
+/// The latency of decisions in microseconds; percentiles to within a 64th.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct WaitFindings {
-    /// Answers that say so.
+pub struct LatencyFindings {
+    /// The number of decisions with a latency.
     pub count: u64,
-    /// What half of them did not exceed.
+    /// The median.
     pub p50_us: u64,
-    /// What 99 of 100 did not exceed.
+    /// The 99th percentile.
     pub p99_us: u64,
-    /// The longest.
+    /// The maximum.
     pub max_us: u64,
 }
 
-/// One promise that was broken.
+/// A violation of a guarantee.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Violation {
-    /// Which promise.
+    /// The kind of the violation.
     pub kind: ViolationKind,
-    /// Of which rule.
+    /// The rule.
     pub rule: String,
-    /// Whose counter.
+    /// The key of the counter.
     pub key: String,
-    /// On which node.
+    /// The node.
     pub node: String,
-    /// When, by the store's clock.
+    /// The store's time of the entry.
     pub at_us: u64,
-    /// In which file, if it was read from one.
+    /// The file, if the entry was read from one.
     pub file: Option<String>,
-    /// On which line of it, or as which entry.
+    /// The line in the file, or the number of the entry.
     pub line: u64,
-    /// What was found.
+    /// A description of the violation.
     pub what: String,
 }
 
-/// Which promise was broken.
+/// The kind of a violation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ViolationKind {
-    /// More was admitted in some interval than is allowed.
+    /// More units were admitted in some interval than allowed.
     OverAdmitted,
-    /// More was admitted with and without the store than outages explain.
+    /// More units were admitted with and without the store than outages explain.
     OverAdmittedInOutage,
-    /// Something was admitted without the store, by a rule that refuses then.
+    /// A rule that fails closed admitted a request without the store.
     NotFailedClosed,
-    /// Something was refused although the units were there.
+    /// A request was refused although enough units were left.
     WrongRefusal,
-    /// A caller was told another number of units than remain.
+    /// A decision reported a wrong number of remaining units.
     WrongRemaining,
-    /// A caller was told a time to retry after that is too short or too long.
+    /// A decision reported a retry time that is too short or too long.
     WrongRetryAfter,
-    /// A caller was told another delay than its turn needs.
+    /// A decision reported a delay that differs from that of its turn.
     WrongDelay,
-    /// An answer took too long.
+    /// A decision took too long.
     WaitedTooLong,
-    /// More nodes took part than the header says.
+    /// More nodes took part than the header declares.
     TooManyNodes,
-    /// An entry came so late that it could not be put in order.
+    /// An entry arrived too late to be sorted.
     OutOfOrder,
     /// An entry of a rule that is not in the header.
     UnknownRule,
 }
 
 impl ViolationKind {
-    /// In one word, for machines.
+    /// Returns the kind as one machine-readable word.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::OverAdmitted => "over_admitted",
@@ -163,7 +163,7 @@ impl fmt::Display for ViolationKind {
 }
 
 impl Findings {
-    /// Whether nothing that is promised was broken.
+    /// Returns whether there are no violations.
     pub const fn is_ok(&self) -> bool {
         self.ok
     }

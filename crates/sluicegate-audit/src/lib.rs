@@ -1,9 +1,8 @@
-//! Traces of decisions, and what checks them.
+//! Traces of decisions, and audits of them.
 //!
-//! A trace is a file of JSON lines: a header that names the rules, then every decision with what
-//! was answered. [`Trace`] writes one, cheaply, from any thread. [`Audit`] goes through one and says
-//! whether everything that is promised was kept: no interval in which too much was admitted, no
-//! refusal without need, no number that is not true.
+//! A trace is a file of JSON lines: a header with the rules, then every decision. [`TraceWriter`]
+//! writes one, cheaply, from any thread. [`Audit`] checks the guarantees on a trace: no interval
+//! with too many admissions, no refusal without cause, no wrong number in a decision.
 //!
 //! ```
 //! use sluicegate_audit::{Audit, Entry, Header};
@@ -28,27 +27,26 @@
 #![forbid(unsafe_code)]
 
 mod audit;
-mod entry;
-mod files;
-mod findings;
-mod header;
-mod line;
-mod reference;
-mod rule;
-mod safety;
-mod source;
 mod trace;
-mod traced;
-mod unreadable;
-mod waits;
+
+mod findings;
+
+mod bounds;
+mod reference_limiter;
+
+mod decision_source;
+mod error;
+mod latency;
+mod prepared_rule;
+mod recording_store;
 
 pub use audit::Audit;
-pub use entry::{Entry, Event};
-pub use files::TraceFiles;
-pub use findings::{Findings, RuleFindings, Tightest, Violation, ViolationKind, WaitFindings};
-pub use header::{Header, HeaderError, Loss, OnStoreError, Outage, RuleSpec};
-pub use source::Source;
-pub use trace::{Recorded, Trace, TraceError, Trouble};
-pub use traced::{Recorder, Traced};
-pub use unreadable::{Fault, Unreadable};
-pub use waits::WaitBounds;
+pub use decision_source::DecisionSource;
+pub use error::{TraceErrors, TraceReadError};
+pub use findings::{Findings, LatencyFindings, RuleFindings, Tightest, Violation, ViolationKind};
+pub use latency::LatencyBounds;
+pub use recording_store::{Recorder, RecordingStore};
+pub use trace::entry::{Entry, Event};
+pub use trace::header::{Header, HeaderError, Loss, OutagePolicy, OutageSpan, RuleSpec};
+pub use trace::reader::TraceReader;
+pub use trace::writer::{TraceError, TraceWriter, WriteFailure, WriteReport};

@@ -1,24 +1,33 @@
-//! What was typed.
+//! The command-line arguments.
 
+pub(crate) mod attribute;
 mod audit;
 mod bench;
 mod check;
+pub(crate) mod descriptor;
 mod explain;
+pub(crate) mod header;
+pub(crate) mod interval;
+pub(crate) mod memory_max;
+mod parse_error;
 mod request;
 mod serve;
 mod validate;
 
+use std::env;
+use std::ffi::OsString;
+
 use clap::{Parser, Subcommand};
 
 pub(crate) use self::audit::AuditArgs;
-pub(crate) use self::bench::{BenchArgs, Spoken};
+pub(crate) use self::bench::{BenchArgs, BenchProtocol};
 pub(crate) use self::check::CheckArgs;
 pub(crate) use self::explain::ExplainArgs;
 pub(crate) use self::request::RequestArgs;
 pub(crate) use self::serve::ServeArgs;
 pub(crate) use self::validate::{Format, ValidateArgs};
 
-/// A rate limiter: may this caller do this now?
+/// A rate limiter: decides whether a caller may do something now
 #[derive(Debug, Parser)]
 #[command(name = "sluicegate", version, max_term_width = 100)]
 pub(crate) struct Args {
@@ -26,19 +35,28 @@ pub(crate) struct Args {
     pub(crate) command: Command,
 }
 
+impl Args {
+    /// Parses the arguments of the process; exits with a message if they are wrong.
+    pub(crate) fn of_process() -> Self {
+        let words: Vec<OsString> = env::args_os().collect();
+        Self::try_parse_from(&words)
+            .unwrap_or_else(|error| parse_error::with_tip(error, &words).exit())
+    }
+}
+
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Answers requests until it is told to stop
+    /// Runs the server until it is stopped by a signal
     Serve(ServeArgs),
-    /// Says everything that is wrong or doubtful in a rule file
+    /// Reports errors and warnings in rule files
     Validate(ValidateArgs),
-    /// Says which rules apply to a request, why, and what it owes them
+    /// Shows which rules apply to a request, why, and what it is charged
     Explain(ExplainArgs),
-    /// Says whether a run that was recorded kept everything that is promised
+    /// Checks recorded traces against the limits and guarantees
     Audit(AuditArgs),
-    /// Asks a running server about one request, and ends with 1 if it is refused
+    /// Sends one request to a running server; exits with 1 if it is refused
     Check(CheckArgs),
-    /// Asks a running server many times, and says how many a second and how long they took
+    /// Measures the throughput and latency of a running server
     Bench(BenchArgs),
     /// Prints the JSON schema of rule files, for editors
     Schema,
@@ -51,7 +69,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_arguments_do_not_contradict_each_other() {
+    fn arguments_do_not_contradict_each_other() {
         Args::command().debug_assert();
     }
 }

@@ -1,18 +1,18 @@
-//! `sluicegate audit`: whether everything that is promised was kept in a run that was recorded.
+//! `sluicegate audit`: recorded traces checked against the limits and guarantees.
 
 use std::io::{self, BufReader};
 use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, anyhow};
-use sluicegate_audit::{Findings, Header, Loss, TraceFiles, Unreadable, WaitBounds};
+use sluicegate_audit::{Findings, Header, LatencyBounds, Loss, TraceErrors, TraceReader};
 
 use crate::args::{AuditArgs, Format};
-use crate::failure::Failure;
+use crate::exit::CliError;
 use crate::output;
 
-pub(crate) fn run(args: &AuditArgs) -> Result<ExitCode, Failure> {
-    let findings = findings(args).map_err(|unreadable| Failure::usage(anyhow!(unreadable)))?;
+pub(crate) fn run(args: &AuditArgs) -> Result<ExitCode, CliError> {
+    let findings = findings(args).map_err(|unreadable| CliError::usage(anyhow!(unreadable)))?;
     let text = match args.format {
         Format::Text => findings.to_string(),
         Format::Json => {
@@ -24,8 +24,8 @@ pub(crate) fn run(args: &AuditArgs) -> Result<ExitCode, Failure> {
     Ok(if findings.is_ok() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
-fn findings(args: &AuditArgs) -> Result<Findings, Unreadable> {
-    let mut files = TraceFiles::new(said(args));
+fn findings(args: &AuditArgs) -> Result<Findings, TraceErrors> {
+    let mut files = TraceReader::new(header(args));
     for path in &args.traces {
         if path == Path::new("-") {
             files.read("standard input", Box::new(BufReader::new(io::stdin())));
@@ -33,11 +33,11 @@ fn findings(args: &AuditArgs) -> Result<Findings, Unreadable> {
             files.open(path);
         }
     }
-    files.audit(WaitBounds { p99_us: args.wait_p99_us, max_us: args.wait_max_us })
+    files.audit(LatencyBounds { p99_us: args.wait_p99_us, max_us: args.wait_max_us })
 }
 
-/// What the command line says about the run.
-fn said(args: &AuditArgs) -> Header {
+/// The facts about the run on the command line, which complete the headers of traces.
+fn header(args: &AuditArgs) -> Header {
     let losses = args.state_losses.iter().map(|at| Loss { from_us: *at, until_us: *at });
     Header {
         rules: args.rules.iter().cloned().collect(),

@@ -1,6 +1,6 @@
-//! `sluicegate bench`: asks a server as fast as it answers, or at a rate, and says how that went.
+//! `sluicegate bench`: a load generator in closed loop or at a fixed rate.
 
-#![allow(clippy::disallowed_methods, reason = "how long answers take is what is asked for")]
+#![allow(clippy::disallowed_methods, reason = "measures the latency of answers in real time")]
 
 mod decided_by;
 mod driver;
@@ -8,33 +8,35 @@ mod grpc;
 mod http;
 mod keys;
 mod pace;
+mod pipelined;
 mod report;
 mod resp;
-mod stream;
 mod tally;
 mod timer;
-mod written;
+mod write_times;
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
 
-use crate::args::{BenchArgs, Spoken};
-use crate::failure::Failure;
+use sluicegate_rules::Listen;
+
+use crate::args::{BenchArgs, BenchProtocol};
+use crate::exit::CliError;
 use crate::output;
 
-/// Asks for as long as was typed.
-pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode, Failure> {
-    let address = args.address.unwrap_or_else(|| usual(args.protocol));
+/// Runs the benchmark and prints its report.
+pub(crate) fn run(args: &BenchArgs) -> Result<ExitCode, CliError> {
+    let address = args.address.unwrap_or_else(|| default_address(args.protocol));
     let tally = driver::drive(args, address)?;
     output::print(&report::report(args, address, &tally))?;
     Ok(if tally.errors > 0 { ExitCode::FAILURE } else { ExitCode::SUCCESS })
 }
 
-fn usual(protocol: Spoken) -> SocketAddr {
+fn default_address(protocol: BenchProtocol) -> SocketAddr {
     let port = match protocol {
-        Spoken::Http => 7070,
-        Spoken::Grpc => 7071,
-        Spoken::Resp => 7072,
+        BenchProtocol::Http => Listen::HTTP_PORT,
+        BenchProtocol::Grpc => Listen::GRPC_PORT,
+        BenchProtocol::Resp => Listen::RESP_PORT,
     };
     (Ipv4Addr::LOCALHOST, port).into()
 }

@@ -1,4 +1,4 @@
-//! `sluicegate check`: asks a running server about one request.
+//! `sluicegate check`: one request to a running server.
 
 use std::process::ExitCode;
 use std::time::Duration;
@@ -14,34 +14,34 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::args::{CheckArgs, RequestArgs};
-use crate::failure::Failure;
+use crate::exit::CliError;
 use crate::{output, runtime};
 
-/// How long the server may take.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// The time limit for the answer.
+const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Asks, prints the answer, and ends with 0 if it was allowed, 1 if it was refused.
-pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, Failure> {
-    let (path, body) = question(args);
-    let asking = async { timeout(PATIENCE, ask(args, path, body)).await };
-    let answered = runtime::run(async { Ok(asking.await) })?;
+/// Sends the request and prints the answer; the exit code is 0 if it was allowed, 1 if refused.
+pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, CliError> {
+    let (path, body) = request(args);
+    let exchange = async { timeout(TIMEOUT, exchange(args, path, body)).await };
+    let answered = runtime::run(async { Ok(exchange.await) })?;
     let address = args.address;
-    let late = |_| anyhow!("{address} did not answer within {} s", PATIENCE.as_secs());
-    // Not 1: that means a refusal.
+    let late = |_| anyhow!("{address} did not answer within {} s", TIMEOUT.as_secs());
+    // Exit code 2, because 1 means a refusal.
     let (status, text) =
-        answered.map_err(late).and_then(|answer| answer).map_err(Failure::usage)?;
+        answered.map_err(late).and_then(|answer| answer).map_err(CliError::usage)?;
     output::print(&format!("{}\n", pretty(&text)))?;
     match status {
         StatusCode::OK => Ok(ExitCode::SUCCESS),
         StatusCode::TOO_MANY_REQUESTS | StatusCode::FORBIDDEN | StatusCode::UNAUTHORIZED => {
             Ok(ExitCode::FAILURE)
         }
-        status => Err(Failure::usage(anyhow!("{address} could not decide: it answered {status}"))),
+        status => Err(CliError::usage(anyhow!("{address} could not decide: it answered {status}"))),
     }
 }
 
-/// Where to ask, and what.
-fn question(args: &CheckArgs) -> (&'static str, Value) {
+/// The path and the body of the request.
+fn request(args: &CheckArgs) -> (&'static str, Value) {
     let mut body = Map::new();
     if let Some(cost) = args.cost {
         body.insert("cost".to_owned(), cost.into());
@@ -53,14 +53,14 @@ fn question(args: &CheckArgs) -> (&'static str, Value) {
         return ("/v1/throttle", Value::Object(body));
     }
     let mut attributes = Map::new();
-    let RequestArgs { method, path, host, ip, headers, attributes: typed } = &args.request;
+    let RequestArgs { method, path, host, ip, headers, attributes: more } = &args.request;
     let ip = ip.map(|ip| ip.to_string());
     for (name, text) in [("method", method), ("path", path), ("host", host), ("ip", &ip)] {
         if let Some(text) = text {
             attributes.insert(name.to_owned(), json!(text));
         }
     }
-    for attribute in typed {
+    for attribute in more {
         attributes.insert(attribute.name.clone(), attribute.json());
     }
     body.insert("attributes".to_owned(), Value::Object(attributes));
@@ -74,32 +74,35 @@ fn question(args: &CheckArgs) -> (&'static str, Value) {
     ("/v1/check", Value::Object(body))
 }
 
-async fn ask(args: &CheckArgs, path: &str, body: Value) -> Result<(StatusCode, Bytes)> {
+async fn exchange(args: &CheckArgs, path: &str, body: Value) -> Result<(StatusCode, Bytes)> {
     let address = args.address;
     let stream = TcpStream::connect(address).await.with_context(|| {
-        format!("cannot reach {address}; start `sluicegate serve`, or say where with --address")
+        format!(
+            "cannot reach {address}; start `sluicegate serve`, or give its address with --address"
+        )
     })?;
     let io = TokioIo::new(stream);
-    let spoken = || format!("{address} does not speak HTTP as expected");
+    let protocol_error = || format!("{address} does not speak HTTP");
     let (mut sender, connection) =
-        hyper::client::conn::http1::handshake(io).await.with_context(spoken)?;
+        hyper::client::conn::http1::handshake(io).await.with_context(protocol_error)?;
     let connection = tokio::spawn(connection);
     let request = Request::post(path)
         .header(HOST, address.to_string())
         .header(CONTENT_TYPE, "application/json")
         .body(Full::new(Bytes::from(body.to_string())))?;
-    let response = sender.send_request(request).await.with_context(spoken)?;
+    let response = sender.send_request(request).await.with_context(protocol_error)?;
     let status = response.status();
-    let text = response.into_body().collect().await.with_context(spoken)?.to_bytes();
+    let text = response.into_body().collect().await.with_context(protocol_error)?.to_bytes();
     connection.abort();
     if status == StatusCode::NOT_FOUND {
-        bail!("{address} answers HTTP, but knows no {path}; is it a sluicegate?");
+        bail!("{address} answers HTTP but has no {path}; use --address with a Sluicegate server");
     }
     Ok((status, text))
 }
 
-/// The answer for people; as it came if it is no JSON. A decision of the store has no `by`: it is added,
-/// so that every answer shows its decider.
+/// The answer as indented JSON, or unchanged if it is not JSON.
+///
+/// A decision of the store has no `by`: it is added, so that every answer shows its decider.
 fn pretty(text: &[u8]) -> String {
     let mut value: Result<Value, _> = serde_json::from_slice(text);
     if let Ok(Value::Object(answer)) = &mut value

@@ -1,30 +1,30 @@
-//! When to use colours.
+//! The option for coloured output.
 
 use std::env;
 
 use clap::ValueEnum;
 
-/// When to use colours.
+/// When output is coloured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Colour {
-    /// For a terminal, unless `NO_COLOR` is set
+    /// On a terminal, unless `NO_COLOR` is set
     Auto,
-    /// Also for a file or a pipe
+    /// Also in a file or a pipe
     Always,
-    /// Not at all
+    /// Without colours
     Never,
 }
 
 impl Colour {
-    /// Whether to use colours where a terminal may be looked at.
+    /// Whether to use colours, given whether the output is a terminal.
     pub(crate) fn on(self, terminal: bool) -> bool {
-        let unwanted = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-        self.decided(terminal, unwanted)
+        let no_color = env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+        self.is_on(terminal, no_color)
     }
 
-    fn decided(self, terminal: bool, unwanted: bool) -> bool {
+    fn is_on(self, terminal: bool, no_color: bool) -> bool {
         match self {
-            Self::Auto => terminal && !unwanted,
+            Self::Auto => terminal && !no_color,
             Self::Always => true,
             Self::Never => false,
         }
@@ -36,13 +36,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn colours_are_for_those_who_see_them_unless_said_otherwise() {
-        for (terminal, unwanted, auto) in
+    fn auto_colours_only_a_terminal_without_no_color() {
+        for (terminal, no_color, auto) in
             [(true, false, true), (true, true, false), (false, false, false), (false, true, false)]
         {
-            assert_eq!(Colour::Auto.decided(terminal, unwanted), auto);
-            assert!(Colour::Always.decided(terminal, unwanted));
-            assert!(!Colour::Never.decided(terminal, unwanted));
+            assert_eq!(Colour::Auto.is_on(terminal, no_color), auto);
+            assert!(Colour::Always.is_on(terminal, no_color));
+            assert!(!Colour::Never.is_on(terminal, no_color));
         }
     }
 }

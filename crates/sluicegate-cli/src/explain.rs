@@ -1,4 +1,4 @@
-//! `sluicegate explain`: which rules apply to a request, why, and what it owes them.
+//! `sluicegate explain`: the rules that apply to a request, and its charges.
 
 use std::collections::HashSet;
 use std::io::{self, IsTerminal};
@@ -10,23 +10,23 @@ use sluicegate_rules::descriptor::attribute;
 use sluicegate_rules::{Attributes, Directory, Request, RuleFile, Value};
 
 use crate::args::ExplainArgs;
-use crate::descriptor::Descriptor;
-use crate::failure::Failure;
+use crate::args::descriptor::Descriptor;
+use crate::exit::CliError;
 use crate::output;
 
-pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, Failure> {
+pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, CliError> {
     let mut names = HashSet::new();
     if let Some(twice) =
         args.request.attributes.iter().find(|attribute| !names.insert(&attribute.name))
     {
-        return Err(Failure::usage(anyhow!(
+        return Err(CliError::usage(anyhow!(
             "the attribute `{}` is given twice\nhint: give each attribute once",
             twice.name.escape_debug()
         )));
     }
     let file = RuleFile::load(&args.file)?;
     let Some(rules) = &file.rules else {
-        output::complain(&file.report.render(args.colour.on(io::stderr().is_terminal())));
+        output::print_error(&file.report.render(args.colour.on(io::stderr().is_terminal())));
         return Ok(ExitCode::FAILURE);
     };
 

@@ -1,4 +1,4 @@
-//! The log: what goes into it, and where it goes.
+//! The log filter and the log output.
 
 use std::io::{self, IsTerminal};
 use std::str::FromStr;
@@ -8,7 +8,7 @@ use tracing_subscriber::filter::Targets;
 use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::util::SubscriberInitExt;
 
-/// What is logged.
+/// A filter by level and target.
 #[derive(Debug, Clone)]
 pub(crate) struct Filter(Targets);
 
@@ -17,9 +17,9 @@ impl FromStr for Filter {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         for part in text.split(',') {
-            // A word alone would be taken for a target, and a misspelt level for silence.
+            // `Targets` parses a single word as a target, so a misspelt level would log nothing.
             let level = part.rsplit_once('=').map_or(part, |(_, level)| level);
-            // No word at all would be taken for `error`.
+            // `Targets` parses an empty level as `error`.
             if level.is_empty() || level.parse::<LevelFilter>().is_err() {
                 return Err(format!(
                     "`{level}` is not a level; use off, error, warn, info, debug or trace, \
@@ -27,13 +27,13 @@ impl FromStr for Filter {
                 ));
             }
         }
-        text.parse().map(Self).map_err(|error| format!("it cannot be read: {error}"))
+        text.parse().map(Self).map_err(|error| format!("it is not a log filter: {error}"))
     }
 }
 
-/// Logs to standard error from here on, in colour only for a reader who can see it.
+/// Starts logging to standard error, in colour only on a terminal.
 ///
-/// Standard output is left to what the program has to say.
+/// Standard output is reserved for the output of the commands.
 pub(crate) fn start(filter: &Filter) {
     let lines = tracing_subscriber::fmt::layer()
         .with_writer(io::stderr)
@@ -46,7 +46,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn levels_are_read_and_other_words_are_not() {
+    fn parses_levels_and_rejects_other_words() {
         for right in ["info", "OFF", "debug", "info,hyper=debug", "sluicegate_server=trace"] {
             assert!(right.parse::<Filter>().is_ok(), "{right}");
         }

@@ -1,23 +1,17 @@
-//! The sluicegate program.
+//! The `sluicegate` program.
 
 #![forbid(unsafe_code)]
 
 mod args;
-mod attribute;
 mod audit;
 mod bench;
-mod bytes;
 mod check;
 mod colour;
-mod counted;
-mod descriptor;
+mod exit;
 mod explain;
-mod failure;
-mod header;
-mod keeping;
 mod logging;
 mod output;
-mod period;
+mod plural;
 mod reload;
 mod runtime;
 mod schema;
@@ -27,12 +21,10 @@ mod validate;
 
 use std::process::ExitCode;
 
-use clap::Parser;
-
 use crate::args::{Args, Command};
 
 fn main() -> ExitCode {
-    let Args { command } = Args::parse();
+    let Args { command } = Args::of_process();
     let done = match command {
         Command::Serve(args) => serve::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Validate(args) => validate::run(&args),
@@ -43,7 +35,7 @@ fn main() -> ExitCode {
         Command::Schema => schema::run().map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|failure| {
-        output::complain(&format!("{failure}\n"));
+        output::print_error(&format!("{failure}\n"));
         failure.code()
     })
 }

@@ -1,12 +1,12 @@
-//! What the program has to say.
+//! Output to standard output and standard error.
 
 use std::io::{self, ErrorKind, Write};
 
 use anyhow::{Context, Result};
 
-/// Prints what was asked for, on standard output.
+/// Prints the result of a command on standard output.
 ///
-/// Who stops reading, as `head` does, has read enough; a full disk is an error.
+/// A closed pipe, as by `head`, is not an error; a full disk is.
 pub(crate) fn print(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
@@ -17,12 +17,12 @@ pub(crate) fn print(text: &str) -> Result<()> {
     }
 }
 
-/// Says something beside the point: who does not read it misses nothing that is needed.
-pub(crate) fn say(text: &str) {
+/// Prints a status line on standard output, and ignores errors.
+pub(crate) fn print_status(text: &str) {
     let _ = print(text);
 }
 
-/// Says what is wrong, on standard error. With that gone there is nobody left to tell.
-pub(crate) fn complain(text: &str) {
+/// Prints to standard error, and ignores errors because there is no other place to report them.
+pub(crate) fn print_error(text: &str) {
     let _ = io::stderr().write_all(text.as_bytes());
 }

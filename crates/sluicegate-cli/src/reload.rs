@@ -1,12 +1,12 @@
-//! Rules that are replaced when their file changes, while requests are answered.
+//! Reloading of rules when their file changes, without interrupting requests.
 //!
-//! Files are looked at again and again, from outside: that notices a file that is saved in place,
-//! one that is renamed over another and a link that is turned elsewhere, on any file system.
+//! Files are polled for their metadata: that detects a file that is saved in place, one that is
+//! renamed over another and a symbolic link that is retargeted, on any file system.
 
-mod follower;
-mod look;
-mod reading;
-mod watch;
+mod apply;
+mod consistent_load;
+mod debounce;
+mod file_stamps;
 
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
@@ -15,51 +15,53 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use sluicegate::Store;
 
-pub(crate) use self::follower::Follower;
-pub(crate) use self::reading::Reading;
+pub(crate) use self::apply::RuleReloader;
+pub(crate) use self::consistent_load::LoadedRules;
 
-/// How often to look. A file is read once it looked the same twice, so one that is saved in several
-/// steps is read when it is done; and a change after that has another time on any file system whose
-/// times are finer than this.
-const EVERY: Duration = Duration::from_millis(200);
+/// The time between two polls.
+///
+/// A changed file is read after two equal polls, so that one that is saved in several steps is
+/// complete. A later change has another timestamp on any file system whose timestamps are finer than
+/// this.
+const POLL_EVERY: Duration = Duration::from_millis(200);
 
-/// A thread that follows a rule file until this is dropped.
+/// A thread that watches a rule file until this is dropped.
 #[derive(Debug)]
 pub(crate) struct Reloader {
-    calls: Sender<Call>,
+    requests: Sender<ReloadNow>,
 }
 
-/// Somebody wants the file to be read now.
+/// A request to read the file now.
 #[derive(Debug)]
-struct Call;
+struct ReloadNow;
 
 impl Reloader {
-    /// Follows a rule file from now on.
-    pub(crate) fn start<S: Store>(mut follower: Follower<S>) -> Result<Self> {
-        let (calls, called) = mpsc::channel();
-        let follow = move || {
+    /// Starts the thread.
+    pub(crate) fn start<S: Store>(mut rules: RuleReloader<S>) -> Result<Self> {
+        let (requests, requested) = mpsc::channel();
+        let watch = move || {
             loop {
-                match called.recv_timeout(EVERY) {
-                    Ok(Call) => {
-                        // Who calls twice before it is heard wants the same.
-                        while called.try_recv().is_ok() {}
-                        follower.reload();
+                match requested.recv_timeout(POLL_EVERY) {
+                    Ok(ReloadNow) => {
+                        // One reload answers all pending requests.
+                        while requested.try_recv().is_ok() {}
+                        rules.reload();
                     }
-                    Err(RecvTimeoutError::Timeout) => follower.look(),
+                    Err(RecvTimeoutError::Timeout) => rules.poll(),
                     Err(RecvTimeoutError::Disconnected) => return,
                 }
             }
         };
         thread::Builder::new()
             .name("reload".to_owned())
-            .spawn(follow)
-            .context("cannot start the thread that follows the rule file")?;
-        Ok(Self { calls })
+            .spawn(watch)
+            .context("cannot start the thread that watches the rule file")?;
+        Ok(Self { requests })
     }
 
-    /// Reads the file now, whether it has changed or not.
+    /// Reads the file now, even if it has not changed.
     pub(crate) fn reload(&self) {
-        // The thread ends after this only.
-        let _ = self.calls.send(Call);
+        // Cannot fail, because the thread runs until this is dropped.
+        let _ = self.requests.send(ReloadNow);
     }
 }

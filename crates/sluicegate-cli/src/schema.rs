@@ -1,8 +1,8 @@
-//! `sluicegate schema`: what may stand in a rule file, for editors.
+//! `sluicegate schema`: the JSON schema of rule files, for editors.
 
-use crate::failure::Failure;
+use crate::exit::CliError;
 use crate::output;
 
-pub(crate) fn run() -> Result<(), Failure> {
+pub(crate) fn run() -> Result<(), CliError> {
     Ok(output::print(&sluicegate_rules::schema())?)
 }

@@ -1,11 +1,12 @@
-//! `sluicegate serve`: what its arguments mean.
+//! `sluicegate serve`: the start, run and shutdown of a server.
 
-mod greeting;
-mod recording;
+mod banner;
+mod redis;
 mod rules;
 mod settings;
-mod shared;
-mod typed;
+pub(crate) mod snapshot;
+mod store_args;
+mod trace;
 
 use std::env;
 use std::future::Future;
@@ -17,23 +18,23 @@ use anyhow::{Context, Result, anyhow};
 use sluicegate::{Limiter, Store};
 use sluicegate_rules::{RedisSettings, RuleLimiter, TrustedNetworks};
 use sluicegate_server::{
-    Addresses, BindError, Drained, Listeners, Measured, Protocol, Reloads, Server, Snapshots,
+    Addresses, BindError, Drained, Listeners, Protocol, Reloads, Server, Snapshots, StoreStats,
 };
 
-use self::recording::Recording;
 use self::rules::Rules;
 pub(crate) use self::settings::Settings;
-use self::typed::TypedStore;
+use self::store_args::StoreArgs;
+use self::trace::TraceTask;
 use crate::args::ServeArgs;
-use crate::failure::Failure;
-use crate::keeping::{self, Keeping};
-use crate::output::say;
-use crate::reload::{Follower, Reloader};
+use crate::exit::CliError;
+use crate::output::print_status;
+use crate::reload::{Reloader, RuleReloader};
+use crate::serve::snapshot::SnapshotTask;
 use crate::{logging, runtime, signals};
 
-/// Serves until told to stop.
-pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
-    let store = TypedStore::of(args, |name| env::var(name).ok())?;
+/// Runs the server until a stop signal.
+pub(crate) fn run(args: &ServeArgs) -> Result<(), CliError> {
+    let store = StoreArgs::of(args, |name| env::var(name).ok())?;
     let rules = Rules::of(args.config.as_deref())?;
     let settings = Settings::of(args, store, &rules.settings)?;
     logging::start(&args.log);
@@ -41,35 +42,36 @@ pub(crate) fn run(args: &ServeArgs) -> Result<(), Failure> {
 }
 
 async fn serve(settings: &Settings, rules: Rules) -> Result<()> {
-    // Before anybody can know that we run: who stops us at once is heard.
-    let stop = signals::stop().context("cannot listen for signals")?;
-    let listeners = settings.addresses.bind(settings.threads).map_err(|error| unbound(&error))?;
+    // Installed before binding, so that a SIGTERM right after the start is not lost.
+    let stop = signals::stop().context("cannot install the signal handlers")?;
+    let listeners =
+        settings.addresses.bind(settings.threads).map_err(|error| bind_error(&error))?;
     match &settings.redis {
         None => serve_in_memory(settings, rules, listeners, stop).await,
         Some(redis) => serve_shared(settings, redis, rules, listeners, stop).await,
     }
 }
 
-/// With counters of this process alone.
+/// Serves with counters in the memory of this process.
 async fn serve_in_memory(
     settings: &Settings,
     rules: Rules,
     listeners: Vec<Listeners>,
     stop: impl Future<Output = ()>,
 ) -> Result<()> {
-    let (limiter, restored) = keeping::limiter(settings)?;
-    let recording = Recording::start(settings, &bound(&listeners))?;
+    let (limiter, restored) = snapshot::limiter(settings)?;
+    let recording = TraceTask::start(settings, &bound_addresses(&listeners))?;
     let Some(recording) = recording else {
         let server = limiter.clone();
-        return serve_and_keep(settings, rules, (server, limiter), restored, listeners, stop).await;
+        return serve_and_save(settings, rules, (server, limiter), restored, listeners, stop).await;
     };
     let server = recording.around(limiter.clone(), &rules.set);
-    serve_and_keep(settings, rules, (server, limiter), restored, listeners, stop).await?;
+    serve_and_save(settings, rules, (server, limiter), restored, listeners, stop).await?;
     recording.finish()
 }
 
-/// Serves from one limiter, and keeps what the other counts, on which it stands.
-async fn serve_and_keep<S: Measured>(
+/// Serves from the first limiter and saves snapshots of the second, which it wraps or equals.
+async fn serve_and_save<S: StoreStats>(
     settings: &Settings,
     rules: Rules,
     (server, limiter): (Limiter<S>, Limiter),
@@ -77,29 +79,29 @@ async fn serve_and_keep<S: Measured>(
     listeners: Vec<Listeners>,
     stop: impl Future<Output = ()>,
 ) -> Result<()> {
-    let mut open = Open::new(settings, rules, server, "memory", listeners)?;
-    let mut keeping = None;
-    // Only now that we listen: who can not start does not touch what another one keeps.
+    let mut bound = BoundServer::new(settings, rules, server, "memory", listeners)?;
+    let mut snapshot_task = None;
+    // Only after binding, so that a failed start leaves the snapshot of a running server untouched.
     if let Some(path) = &settings.snapshot {
         let snapshots = Snapshots::new();
-        open.server = open.server.snapshots(&snapshots);
+        bound.server = bound.server.snapshots(&snapshots);
         let every = settings.snapshot_every;
-        keeping = Some(Keeping::start(&limiter, path.clone(), every, &snapshots)?);
+        snapshot_task = Some(SnapshotTask::start(&limiter, path.clone(), every, &snapshots)?);
     }
     if let Some(restored) = restored {
-        say(&format!("sluicegate: {restored}\n"));
+        print_status(&format!("sluicegate: {restored}\n"));
     }
-    let drained = open.until(stop).await?;
-    // After the last request: what it took is kept.
-    let saved = keeping.map(Keeping::finish).transpose();
+    let drained = bound.until(stop).await?;
+    // After the last request, so that the snapshot includes its charges.
+    let saved = snapshot_task.map(SnapshotTask::finish).transpose();
     if let Ok(Some(saved)) = &saved {
-        say(&format!("sluicegate: {saved}\n"));
+        print_status(&format!("sluicegate: {saved}\n"));
     }
-    say(&greeting::farewell(drained, settings.shutdown_timeout));
+    print_status(&banner::farewell(drained, settings.shutdown_timeout));
     saved.map(drop)
 }
 
-/// With counters that nodes share.
+/// Serves with counters in a store that nodes share.
 async fn serve_shared(
     settings: &Settings,
     redis: &RedisSettings,
@@ -107,32 +109,32 @@ async fn serve_shared(
     listeners: Vec<Listeners>,
     stop: impl Future<Output = ()>,
 ) -> Result<()> {
-    let memory = keeping::memory_options(settings);
-    let recording = Recording::start(settings, &bound(&listeners))?;
-    let (store, reached) = shared::reach(redis, memory, rules.set.store_secret()).await?;
+    let memory = snapshot::memory_options(settings);
+    let recording = TraceTask::start(settings, &bound_addresses(&listeners))?;
+    let (store, status) = redis::connect(redis, memory, rules.set.store_secret()).await?;
     let shared = Limiter::new(store);
     let limiter = shared.clone();
     let Some(recording) = recording else {
-        let open = Open::new(settings, rules, limiter, "shared", listeners)?;
-        open.until_stopped(settings, &reached, stop).await?;
+        let bound = BoundServer::new(settings, rules, limiter, "shared", listeners)?;
+        bound.until_stopped(settings, &status, stop).await?;
         shared.store().deregister().await;
         return Ok(());
     };
     let limiter = recording.around(limiter, &rules.set);
-    let open = Open::new(settings, rules, limiter, "shared", listeners)?;
-    open.until_stopped(settings, &reached, stop).await?;
+    let bound = BoundServer::new(settings, rules, limiter, "shared", listeners)?;
+    bound.until_stopped(settings, &status, stop).await?;
     shared.store().deregister().await;
     recording.finish()
 }
 
-/// A server that listens already, and what it is going to say.
-struct Open<S> {
+/// A server with bound listeners, and its start-up lines.
+struct BoundServer<S> {
     server: Server<S>,
     listeners: Vec<Listeners>,
     greeting: String,
 }
 
-impl<S: Measured> Open<S> {
+impl<S: StoreStats> BoundServer<S> {
     fn new(
         settings: &Settings,
         rules: Rules,
@@ -140,14 +142,14 @@ impl<S: Measured> Open<S> {
         store: &str,
         listeners: Vec<Listeners>,
     ) -> Result<Self> {
-        let addresses = bound(&listeners);
-        let greeting = greeting::greeting(&addresses, store, &rules, &settings.proxy_protocol);
+        let addresses = bound_addresses(&listeners);
+        let greeting = banner::greeting(&addresses, store, &rules, &settings.proxy_protocol);
         let reloads = Reloads::new();
-        let gate = Arc::new(RuleLimiter::new(limiter, rules.set)?);
+        let limiter = Arc::new(RuleLimiter::new(limiter, rules.set)?);
         if let Some((path, reading)) = rules.file {
-            follow(Follower::new(Arc::clone(&gate), path, &reading, reloads.clone()))?;
+            follow(RuleReloader::new(Arc::clone(&limiter), path, &reading, reloads.clone()))?;
         }
-        let mut server = Server::new(gate)
+        let mut server = Server::new(limiter)
             .shutdown_timeout(settings.shutdown_timeout)
             .max_connections(settings.max_connections)
             .grpc_reflection(settings.grpc_reflection)
@@ -159,42 +161,42 @@ impl<S: Measured> Open<S> {
         Ok(Self { server, listeners, greeting })
     }
 
-    /// Serves until it is told to stop.
+    /// Serves until `stop` completes and connections are drained.
     async fn until(self, stop: impl Future<Output = ()>) -> Result<Drained> {
-        say(&self.greeting);
+        print_status(&self.greeting);
         let drained = self.server.serve_on_threads(self.listeners, stop).await;
-        drained.context("cannot serve any longer")
+        drained.context("the server failed")
     }
 
-    /// The same, saying what was reached before and how it ended.
+    /// Serves like [`until`](Self::until), and prints the store status before and the result after.
     async fn until_stopped(
         self,
         settings: &Settings,
-        reached: &str,
+        store_status: &str,
         stop: impl Future<Output = ()>,
     ) -> Result<()> {
-        say(&format!("sluicegate: {reached}\n"));
+        print_status(&format!("sluicegate: {store_status}\n"));
         let drained = self.until(stop).await?;
-        say(&greeting::farewell(drained, settings.shutdown_timeout));
+        print_status(&banner::farewell(drained, settings.shutdown_timeout));
         Ok(())
     }
 }
 
-/// Follows a rule file until the program ends; SIGHUP reads it at once.
-fn follow<S: Store>(follower: Follower<S>) -> Result<()> {
-    let reloader = Reloader::start(follower)?;
+/// Watches a rule file until the program ends; SIGHUP reloads it at once.
+fn follow<S: Store>(rules: RuleReloader<S>) -> Result<()> {
+    let reloader = Reloader::start(rules)?;
     let hung_up = signals::on_hangup(move || reloader.reload());
-    tokio::spawn(hung_up.context("cannot listen for signals")?);
+    tokio::spawn(hung_up.context("cannot install the SIGHUP handler")?);
     Ok(())
 }
 
-/// Where they all listen.
-fn bound(listeners: &[Listeners]) -> Addresses {
+/// The addresses that every thread listens on.
+fn bound_addresses(listeners: &[Listeners]) -> Addresses {
     listeners.first().map(Listeners::addresses).unwrap_or_default()
 }
 
-/// Why an address cannot be listened on, and what to do about it.
-fn unbound(BindError { protocol, address, error }: &BindError) -> anyhow::Error {
+/// The error for an address that cannot be bound, with a hint.
+fn bind_error(BindError { protocol, address, error }: &BindError) -> anyhow::Error {
     let any_port = SocketAddr::new(address.ip(), 0);
     let (found, hint) = match error.kind() {
         ErrorKind::AddrInUse => {
@@ -202,7 +204,8 @@ fn unbound(BindError { protocol, address, error }: &BindError) -> anyhow::Error 
             (
                 "address already in use".to_owned(),
                 format!(
-                    "stop what listens there, or use --{protocol} {any_port} for any free port{or_off}"
+                    "stop the program that listens there, or use --{protocol} {any_port} for any \
+                     free port{or_off}"
                 ),
             )
         }
@@ -212,9 +215,9 @@ fn unbound(BindError { protocol, address, error }: &BindError) -> anyhow::Error 
         ),
         ErrorKind::AddrNotAvailable => (
             "this machine does not have that address".to_owned(),
-            format!("use --{protocol} 0.0.0.0:{} for all it has", address.port()),
+            format!("use --{protocol} 0.0.0.0:{} for all its addresses", address.port()),
         ),
-        _ => (error.to_string(), format!("see --help for what --{protocol} may be")),
+        _ => (error.to_string(), format!("give another address with --{protocol}")),
     };
     anyhow!("cannot listen on {address} for {protocol}: {found}\nhint: {hint}")
 }

@@ -1,10 +1,11 @@
-//! When the program is told something by a signal.
+//! Handlers for SIGINT, SIGTERM and SIGHUP.
 
 use std::future::Future;
 use std::io;
 
-/// Ready when the program is interrupted or terminated. Listens from the call on, not only
-/// once it is awaited.
+/// Completes on SIGINT or SIGTERM.
+///
+/// The handlers are installed by the call, not by the first poll, so that no early signal is lost.
 #[cfg(unix)]
 pub(crate) fn stop() -> io::Result<impl Future<Output = ()>> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -19,7 +20,7 @@ pub(crate) fn stop() -> io::Result<impl Future<Output = ()>> {
     })
 }
 
-/// Ready when the program is interrupted.
+/// Completes when the program is interrupted.
 #[cfg(not(unix))]
 pub(crate) fn stop() -> io::Result<impl Future<Output = ()>> {
     Ok(async {
@@ -27,8 +28,9 @@ pub(crate) fn stop() -> io::Result<impl Future<Output = ()>> {
     })
 }
 
-/// Does something whenever the program is sent SIGHUP, which would end it otherwise. Listens from
-/// the call on; what it returns runs for ever.
+/// Calls `act` on each SIGHUP, which would end the program otherwise.
+///
+/// The handler is installed by the call; the returned future never completes.
 #[cfg(unix)]
 pub(crate) fn on_hangup(
     mut act: impl FnMut() + Send + 'static,
@@ -43,7 +45,7 @@ pub(crate) fn on_hangup(
     })
 }
 
-/// There is no such signal here; keeps what would have been done.
+/// Never calls `act`, because this platform has no SIGHUP.
 #[cfg(not(unix))]
 pub(crate) fn on_hangup(
     act: impl FnMut() + Send + 'static,

@@ -1,8 +1,8 @@
-//! The program compared with the model: see `docs/testing.md`, "The harness".
+//! Tests of the program against the model: see `docs/testing.md`, "The harness".
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `SLUICEGATE_HARNESS_SECONDS` | how long random cases run; 60 |
+//! | `SLUICEGATE_HARNESS_SECONDS` | the duration of random cases; 60 |
 //! | `SLUICEGATE_HARNESS_SEED` | the first seed; 1 |
 //! | `SLUICEGATE_HARNESS_CASE` | a file to replay instead of random cases |
 //! | `SLUICEGATE_HARNESS_PROGRAM` | another build of the program |
@@ -24,9 +24,9 @@ fn harness() -> Harness {
     }
 }
 
-#[allow(clippy::expect_used, reason = "a setting that cannot be read ends the test")]
-fn number(name: &str, otherwise: u64) -> u64 {
-    env::var(name).map_or(otherwise, |text| text.parse().expect("a whole number"))
+#[allow(clippy::expect_used, reason = "an invalid setting fails the test")]
+fn number(name: &str, default: u64) -> u64 {
+    env::var(name).map_or(default, |text| text.parse().expect("a whole number"))
 }
 
 #[test]
@@ -54,8 +54,7 @@ fn random_cases_are_answered_as_the_model_says() {
     assert!(summary.answers > summary.refused && summary.refused > 0, "nothing was compared");
 }
 
-/// Cases that were found once, and cases that are known to break a promise. A case of the second kind fails
-/// this test as soon as the promise holds.
+/// Replays fixed differences, and cases of known differences, which fail as soon as they are fixed.
 #[test]
 fn kept_cases_are_answered_as_the_model_says() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../sluicegate-harness/cases");

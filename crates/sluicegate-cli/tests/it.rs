@@ -1,4 +1,4 @@
-//! The program from outside.
+//! End-to-end tests of the program.
 
 #![allow(
     clippy::unwrap_used,
@@ -8,30 +8,30 @@
 
 mod it {
     mod arguments;
-    mod asking;
-    mod attacks;
     mod audit;
     mod buf;
+    mod check_and_bench;
     mod config;
-    mod documented;
-    mod edge;
-    mod emptied;
+    mod documented_proxies;
+    mod emptied_rules;
     mod envoy;
     mod eventually;
     mod explain;
+    mod external_tools;
     mod guide;
     mod http;
-    mod idle;
-    mod logins;
+    mod idle_connections;
+    mod login_evasion;
+    mod login_guesses;
     mod program;
     mod proxies;
+    mod proxy_setup;
+    mod redis_store;
     mod reload;
     mod resp_clients;
-    mod serving;
-    mod several;
-    mod shared;
+    mod sentinel_and_cluster;
     mod snapshots;
-    mod tools;
+    mod start_and_stop;
     mod traces;
     mod validate;
 }

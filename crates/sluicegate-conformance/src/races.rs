@@ -1,35 +1,19 @@
-//! What only threads can show: a store decides each set in one atomic step.
+//! Races with known outcomes: a store decides each set in one atomic step.
 
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use sluicegate::{Check, Cooldown, Cost, Limit, Limiter, ManualClock, Plan, Slices, Span, Store};
+use sluicegate::{Check, Cooldown, Cost, Limit, Limiter, ManualClock, Plan, Span, Store};
 
+use crate::limits::every_algorithm;
 use crate::subject::block_on;
 
 const THREADS: usize = 8;
-const TOKENS: u64 = 200;
+/// The capacity of the limits; none of it refills while time does not pass.
+const TOKENS: u32 = 200;
 
-/// Limits of every algorithm that hand out exactly [`TOKENS`] units while time stands still.
-fn limits() -> Vec<Limit> {
-    let quota = |text: &str| text.parse().expect("a quota");
-    vec![
-        Limit::token_bucket("token", quota("1/day burst 200")),
-        Limit::leaky_bucket("leaky", quota("1/day burst 200")),
-        Limit::queue("queue", quota("1/day burst 199")),
-        Limit::fixed_window("fixed", quota("200/day")),
-        Limit::sliding_window("weighted", quota("200/day"), Slices::Weighted(4)),
-        Limit::sliding_window("strict", quota("200/day"), Slices::Strict(10)),
-        Limit::sliding_log("log", quota("200/day")),
-        Limit::concurrency("concurrency", 200, Span::from_secs(60)),
-    ]
-    .into_iter()
-    .collect::<Result<_, _>>()
-    .expect("limits")
-}
-
-/// Everything below.
+/// Runs all races.
 pub fn all<S: Store>(mut make: impl FnMut(ManualClock) -> S) {
     racing_threads_get_exactly_the_tokens_there_are(&mut make);
     racing_sets_charge_all_or_nothing(&mut make);
@@ -44,7 +28,7 @@ fn limiter<S: Store>(make: &mut impl FnMut(ManualClock) -> S) -> Limiter<S> {
     Limiter::new(make(ManualClock::default()))
 }
 
-/// Runs `work` on all threads at once.
+/// Runs `work` on all threads concurrently.
 fn race(work: impl Fn(usize) + Sync) {
     let barrier = Barrier::new(THREADS);
     thread::scope(|scope| {
@@ -61,7 +45,7 @@ fn race(work: impl Fn(usize) + Sync) {
 fn racing_threads_get_exactly_the_tokens_there_are<S: Store>(
     make: &mut impl FnMut(ManualClock) -> S,
 ) {
-    for limit in limits() {
+    for limit in every_algorithm(TOKENS, "day") {
         let limiter = limiter(make);
         let admitted = AtomicU64::new(0);
         race(|_| {
@@ -72,12 +56,12 @@ fn racing_threads_get_exactly_the_tokens_there_are<S: Store>(
                 }
             }
         });
-        assert_eq!(admitted.into_inner(), TOKENS, "{}", limit.name());
+        assert_eq!(admitted.into_inner(), u64::from(TOKENS), "{}", limit.name());
     }
 }
 
 fn racing_sets_charge_all_or_nothing<S: Store>(make: &mut impl FnMut(ManualClock) -> S) {
-    let limits = limits();
+    let limits = every_algorithm(TOKENS, "day");
     let scarce = Limit::token_bucket("scarce", "1/day burst 50".parse().expect("a quota"));
     let scarce = scarce.expect("a limit");
     let limiter = limiter(make);
@@ -97,7 +81,12 @@ fn racing_sets_charge_all_or_nothing<S: Store>(make: &mut impl FnMut(ManualClock
     assert_eq!(admitted.into_inner(), 50);
     for limit in &limits {
         let left = block_on(limiter.peek(limit, "shared").into_future()).expect("decided");
-        assert_eq!(left.remaining(), TOKENS - 50, "{}: charged once per admission", limit.name());
+        assert_eq!(
+            left.remaining(),
+            u64::from(TOKENS) - 50,
+            "{}: charged once per admission",
+            limit.name()
+        );
     }
 }
 
@@ -127,7 +116,7 @@ fn opposite_orders_do_not_deadlock<S: Store>(make: &mut impl FnMut(ManualClock) 
 }
 
 fn a_receipt_raced_for_is_refunded_once<S: Store>(make: &mut impl FnMut(ManualClock) -> S) {
-    for limit in limits() {
+    for limit in every_algorithm(TOKENS, "day") {
         let limiter = limiter(make);
         let take = |units: u32| Check::new(&limit, "key").cost(Cost::from(units));
         let first = block_on(limiter.check(take(150)).into_future()).expect("decided");
@@ -154,7 +143,7 @@ fn holders_never_exceed_the_slots<S: Store>(make: &mut impl FnMut(ManualClock) -
     race(|_| {
         for _ in 0..200 {
             let hold = limiter.hold(Check::new(&limit, "tenant")).into_future();
-            if let sluicegate::Hold::Held(guard) = block_on(hold).expect("decided") {
+            if let sluicegate::TryHold::Held(guard) = block_on(hold).expect("decided") {
                 assert!(in_flight.fetch_add(1, Ordering::SeqCst) < 3, "more than the slots");
                 in_flight.fetch_sub(1, Ordering::SeqCst);
                 drop(guard);

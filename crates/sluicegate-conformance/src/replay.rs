@@ -1,11 +1,11 @@
-//! Puts traces to a subject and compares every answer with the expected one.
+//! Replays traces on a subject and compares every answer with the expected one.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use sluicegate_core::{
-    Ask, Check, Cooldown, Cost, Decision, Escalation, Id, Limit, Period, Quota, Receipt, Refusal,
-    Ruling, Set, Slices, Span, Time,
+    ChargeId, Check, Cooldown, Cost, Decision, Escalation, Limit, Operation, Period, Quota,
+    Receipt, Refusal, Ruling, Set, Slices, Span, Time,
 };
 use sluicegate_oracle::trace::{
     AlgorithmSpec, AskSpec, BucketSpec, Case, CheckSpec, Expected, ExpectedDecision, Gate,
@@ -14,7 +14,7 @@ use sluicegate_oracle::trace::{
 
 use crate::subject::Subject;
 
-/// Replays every case of every vector file on a subject of its own; returns the steps taken.
+/// Replays every case of every vector file on a new subject; returns the number of steps.
 pub fn vectors<S: Subject>(mut make: impl FnMut() -> S) -> usize {
     let mut steps = 0;
     for path in vector_paths() {
@@ -60,7 +60,7 @@ fn replay_case(subject: &mut impl Subject, case: &Case, path: &Path) {
     }
 }
 
-/// One trace being replayed: its limits, and the receipts so far.
+/// A trace during its replay: its limits, and the receipts so far.
 #[derive(Debug)]
 pub struct Replay {
     limits: HashMap<String, Limit>,
@@ -69,21 +69,21 @@ pub struct Replay {
 }
 
 impl Replay {
-    /// Nothing replayed yet.
+    /// Starts a replay.
     pub fn new(limits: &BTreeMap<String, LimitSpec>) -> Self {
         let limits = limits.iter().map(|(handle, spec)| (handle.clone(), limit(spec))).collect();
         Self { limits, receipts: HashMap::new(), steps: 0 }
     }
 
-    /// Forgets receipts of steps before this one.
+    /// Drops the receipts of steps before this one.
     pub fn forget_receipts_before(&mut self, step: usize) {
         self.receipts.retain(|(made, _), _| *made >= step);
     }
 
-    /// Applies one step and tells what came of it, in the oracle's words.
+    /// Applies one step and returns the result in the oracle's format.
     pub fn step(&mut self, subject: &mut impl Subject, step: &Step) -> Expected {
         let checks: Vec<Check<'_>> = step.checks.iter().map(|spec| self.check(spec)).collect();
-        let id = Id::from_bits((self.steps as u128) << 8);
+        let id = ChargeId::from_bits((self.steps as u128) << 8);
         let set =
             if step.independent { Set::independent(&checks, id) } else { Set::all(&checks, id) };
         let (ruling, decisions) = subject.apply(Time::from_micros(step.at), &set);
@@ -104,7 +104,8 @@ impl Replay {
     }
 
     fn check<'a>(&'a self, spec: &'a CheckSpec) -> Check<'a> {
-        let mut check = Check::new(&self.limits[&spec.limit], &spec.key).ask(self.ask(&spec.ask));
+        let mut check =
+            Check::new(&self.limits[&spec.limit], &spec.key).with_operation(self.ask(&spec.ask));
         if let AskSpec::Take { patience_us: Some(micros), .. } = spec.ask {
             check = check.patient(Span::from_micros(micros));
         }
@@ -121,21 +122,24 @@ impl Replay {
         check
     }
 
-    fn ask(&self, spec: &AskSpec) -> Ask {
+    fn ask(&self, spec: &AskSpec) -> Operation {
         let cost = |units| Cost::new(units).expect("a cost in a trace fits");
         match *spec {
-            AskSpec::Take { least, most, .. } => Ask::up_to(cost(most), cost(least)),
-            AskSpec::Charge { units } => Ask::Charge(cost(units)),
-            AskSpec::Refund { units } => Ask::Refund(cost(units)),
+            AskSpec::Take { least, most, .. } => Operation::up_to(cost(most), cost(least)),
+            AskSpec::Charge { units } => Operation::Charge(cost(units)),
+            AskSpec::Refund { units } => Operation::Refund(cost(units)),
             AskSpec::Settle { step, check, actual } => {
-                Ask::Settle { receipt: self.receipts[&(step, check)], actual: cost(actual) }
+                Operation::Settle { receipt: self.receipts[&(step, check)], actual: cost(actual) }
             }
-            AskSpec::Renew { step, check } => Ask::Renew(self.receipts[&(step, check)]),
+            AskSpec::Renew { step, check } => Operation::Renew(self.receipts[&(step, check)]),
             AskSpec::Rescale { from, id } => {
-                // Far from the ids of sets, which are numbered from 0.
-                Ask::Rescale { from: quota(&from), id: Id::from_bits(1 << 127 | u128::from(id)) }
+                // Different from the ids of sets, which are numbered from 0.
+                Operation::Rescale {
+                    from: quota(&from),
+                    id: ChargeId::from_bits(1 << 127 | u128::from(id)),
+                }
             }
-            AskSpec::Reset => Ask::Reset,
+            AskSpec::Reset => Operation::Reset,
         }
     }
 }
@@ -148,7 +152,7 @@ fn quota(spec: &QuotaSpec) -> Quota {
     quota.and_then(|quota| quota.with_burst(spec.burst)).expect("a quota in a trace is possible")
 }
 
-/// The limit a trace describes.
+/// Returns the limit that a trace describes.
 pub fn limit(spec: &LimitSpec) -> Limit {
     let name = spec.name.clone();
     let quota = |amount, period_us| {
@@ -162,7 +166,7 @@ pub fn limit(spec: &LimitSpec) -> Limit {
         AlgorithmSpec::LeakyBucket(spec) => (Limit::leaky_bucket(name, bucket(spec)), spec.debt),
         AlgorithmSpec::Queue(spec) => (Limit::queue(name, bucket(spec)), spec.debt),
         AlgorithmSpec::FixedWindow { amount, debt, .. } => {
-            // The period comes with each check; the nominal one plays no part.
+            // The period comes with each check; the nominal one is irrelevant.
             (Limit::fixed_window(name, quota(*amount, 1_000_000)), *debt)
         }
         AlgorithmSpec::SlidingWindow { amount, period_us, slices, strict, debt } => {

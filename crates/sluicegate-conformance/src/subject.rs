@@ -1,4 +1,4 @@
-//! Whatever can decide sets at given times.
+//! Implementations that decide sets at given times.
 
 use std::collections::HashMap;
 use std::pin::pin;
@@ -7,33 +7,34 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
 use sluicegate::{ManualClock, Store};
-use sluicegate_core::{Decision, Id, Place, Ruling, Set, State, Time, decide};
+use sluicegate_core::{CellRef, ChargeId, Decision, Ruling, Set, State, Time, decide};
 
-/// Decides one set after the other, at the times it is told.
+/// Decides one set after the other, at given times.
 pub trait Subject {
     /// Decides `set` at `now`.
     fn apply(&mut self, now: Time, set: &Set<'_>) -> (Ruling, Vec<Option<Decision>>);
 }
 
-/// The bare core, with its cells in a map. One that has become vacant is not in it, so that
-/// equal maps are all that equal answers need.
+/// The bare core, with its cells in a map.
+///
+/// Vacant cells are not in the map, so that equal maps imply equal answers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Bare {
     cells: HashMap<CellName, State>,
 }
 
-/// What a cell is filed under.
+/// The identity of a cell.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum CellName {
     Counter(String, Vec<u8>),
-    Settled(Id),
+    Settled(ChargeId),
 }
 
-/// The cells that the checks of a set meet, each once.
+/// The distinct cells of a set.
 #[derive(Debug)]
 pub(crate) struct Cells {
     pub(crate) names: Vec<CellName>,
-    pub(crate) places: Vec<Place>,
+    pub(crate) places: Vec<CellRef>,
 }
 
 impl Cells {
@@ -48,7 +49,7 @@ impl Cells {
         let mut places = Vec::new();
         for check in set.checks() {
             let name = CellName::Counter(check.limit().name().to_owned(), check.key().to_vec());
-            let mut place = Place::cell(slot(name));
+            let mut place = CellRef::cell(slot(name));
             if let Some(receipt) = check.settles() {
                 place = place.remembered_in(slot(CellName::Settled(receipt)));
             }
@@ -93,7 +94,7 @@ pub struct Driven<S> {
 }
 
 impl<S: Store> Driven<S> {
-    /// The store that `make` makes on a clock of ours.
+    /// Creates the store with `make`, on a new manual clock.
     pub fn new(make: impl FnOnce(ManualClock) -> S) -> Self {
         let clock = ManualClock::default();
         Self { store: make(clock.clone()), clock }
@@ -110,7 +111,7 @@ impl<S: Store> Subject for Driven<S> {
     }
 }
 
-/// Runs a future to its end on this thread.
+/// Runs a future to completion on this thread.
 pub fn block_on<F: Future>(future: F) -> F::Output {
     struct Unpark(Thread);
     impl Wake for Unpark {

@@ -1,4 +1,4 @@
-//! Random walks: a subject and the oracle take the same steps and must give the same answers.
+//! Random walks: a subject and the oracle have to agree on every step.
 
 use std::collections::VecDeque;
 use std::fmt::Write;
@@ -10,20 +10,22 @@ use sluicegate_oracle::trace::Step;
 use crate::replay::Replay;
 use crate::subject::Subject;
 
-/// Steps of one walk before the next begins with other limits.
+/// The number of steps in a walk, before the next one begins with other limits.
 const STEPS_PER_WALK: usize = 2_000;
 
-/// Takes about `steps` random steps, in walks of their own seeds from `first_seed` on;
-/// panics at the first difference with what led to it.
+/// Takes about `steps` random steps, in walks with seeds from `first_seed` on.
+///
+/// Panics at the first difference, with the steps that led to it.
 pub fn differential<S: Subject>(mut make: impl FnMut() -> S, first_seed: u64, steps: usize) {
     for seed in (first_seed..).take(steps.div_ceil(STEPS_PER_WALK)) {
         one_walk(&mut make(), seed, Walk::new(seed));
     }
 }
 
-/// The same on walks on which time only goes forward and limits stay what they are. For stores that undo
-/// what a refused set has charged in parts: what was charged and given back looks different to an
-/// earlier time, or to a limit that divides time in another way.
+/// Runs walks in which time only goes forward and limits do not change.
+///
+/// For stores that roll back the charges of refused sets: a charge that was rolled back looks
+/// different at an earlier time, or to a limit that divides time differently.
 pub fn steady<S: Subject>(mut make: impl FnMut() -> S, first_seed: u64, steps: usize) {
     for seed in (first_seed..).take(steps.div_ceil(STEPS_PER_WALK)) {
         one_walk(&mut make(), seed, Walk::steady(seed));
@@ -56,7 +58,7 @@ fn one_walk(subject: &mut impl Subject, seed: u64, mut walk: Walk) {
     }
 }
 
-/// What led to the last of these steps: the limits it names and the steps that met them.
+/// Describes the last of these steps: its limits, and the steps on the same counters.
 fn story(walk: &Walk, history: &VecDeque<Step>) -> String {
     let last = history.back().expect("there is a last step");
     let name_of = |limit: &str| walk.limits()[limit].name.clone();

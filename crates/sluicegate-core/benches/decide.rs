@@ -1,4 +1,4 @@
-//! What a decision costs without clock and map, beside the barest bucket that could decide.
+//! The cost of a decision without clock and map, compared with a minimal bucket.
 //!
 //! `cargo bench -p sluicegate-core` prints nanoseconds, medians of several rounds.
 //! `scripts/bench` adds instruction counts: it runs one case alone under valgrind, with
@@ -10,14 +10,14 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use sluicegate_core::{
-    Check, Cost, Decision, Id, Limit, Period, Place, Set, Slices, Span, State, Time, decide,
+    CellRef, ChargeId, Check, Cost, Decision, Limit, Period, Set, Slices, Span, State, Time, decide,
 };
 
 const START: u64 = 1_767_225_600_000_000;
 const ROUNDS: usize = 21;
 const STEPS: u64 = 200_000;
 
-/// A bucket of whole microseconds and nothing else: what any limiter at least has to do.
+/// A bucket of whole microseconds and nothing else: the minimal work of any limiter.
 struct Floor {
     full_at: u64,
     unit: u64,
@@ -36,11 +36,11 @@ impl Floor {
     }
 }
 
-/// Counters of some limits, asked together.
+/// Counters of some limits, used together.
 struct Bench {
     limits: Vec<Limit>,
     cells: Vec<State>,
-    places: Vec<Place>,
+    places: Vec<CellRef>,
     decisions: Vec<Option<Decision>>,
 }
 
@@ -50,7 +50,7 @@ impl Bench {
         Self {
             limits,
             cells: vec![State::Vacant; count],
-            places: (0..count).map(Place::cell).collect(),
+            places: (0..count).map(CellRef::cell).collect(),
             decisions: vec![None; count],
         }
     }
@@ -66,7 +66,7 @@ impl Bench {
         let mut admitted = 0;
         for step in 0..steps {
             now += gap;
-            let set = Set::all(black_box(&checks), Id::from_bits(u128::from(step) << 8));
+            let set = Set::all(black_box(&checks), ChargeId::from_bits(u128::from(step) << 8));
             let now = Time::from_micros(black_box(now));
             let ruling = decide(&set, now, &self.places, &mut self.cells, &mut self.decisions);
             admitted += u64::from(ruling == sluicegate_core::Ruling::Admitted);
@@ -155,7 +155,7 @@ fn main() {
         }
         return;
     }
-    // All cases in turn, several times over: what disturbs the machine disturbs all alike.
+    // All cases in turn, several times over, so that disturbances of the machine affect all alike.
     let mut times = vec![Vec::new(); CASES.len()];
     for _ in 0..ROUNDS {
         for (case, times) in CASES.iter().zip(&mut times) {

@@ -1,4 +1,4 @@
-//! The shape every algorithm has: read the state, judge a take, charge, give back.
+//! The interface of every algorithm: repair, evaluate, charge, refund.
 
 pub(crate) mod bucket;
 pub(crate) mod concurrency;
@@ -7,111 +7,133 @@ pub(crate) mod fixed_window;
 pub(crate) mod queue;
 pub(crate) mod sliding_log;
 pub(crate) mod sliding_window;
-mod stamps;
+mod timestamps;
 
-use crate::ask::{Id, Receipt, Take};
-use crate::check::Set;
 use crate::decision::{Answer, Decision, Refusal};
+use crate::operation::Take;
+use crate::receipt::{ChargeId, Receipt};
+use crate::set::Set;
 use crate::state::State;
 use crate::time::{Period, Span, Time};
 
-/// When a check is decided, in which calendar window, and for which set.
+/// The time, the set and the index that a check is evaluated with.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Scene<'a> {
+pub(crate) struct EvalContext<'a> {
     pub(crate) now: Time,
     pub(crate) set: &'a Set<'a>,
-    /// Which of the set's checks this is.
+    /// Index of the check within the set.
     pub(crate) index: usize,
 }
 
-impl Scene<'_> {
-    /// The calendar window that the check was handed.
+impl EvalContext<'_> {
+    /// Returns the calendar window that came with the check.
     fn period(&self) -> Option<Period> {
         self.set.checks[self.index].period()
     }
 
-    /// What the charge of this check is named.
-    pub(crate) fn id(&self) -> Id {
+    /// Returns the id of this check's charge.
+    pub(crate) fn id(&self) -> ChargeId {
         self.set.id.of_check(self.index)
     }
 }
 
 /// One algorithm with its quota.
 ///
-/// Judging never writes: a refusal leaves every counter as it was. The one thing that is
-/// written regardless is [`mend`](Algorithm::mend), for state no clock of ours can have made.
+/// `evaluate` never writes: a refusal leaves every counter as it was. The only unconditional write
+/// is [`repair`](Algorithm::repair), for state that no correct clock can have produced.
 pub(crate) trait Algorithm {
-    /// The most units there ever are.
+    /// Returns the capacity in units.
     fn capacity(&self) -> u64;
 
-    /// Rewrites state that lies further ahead than a full recovery (the clock was set back),
-    /// or that another algorithm left behind, as "exhausted now".
-    fn mend(&self, state: &mut State, scene: &Scene<'_>);
+    /// Repairs state that no correct clock or no such algorithm can have written.
+    ///
+    /// State further ahead than a full recovery (the clock was set back), or left behind by
+    /// another algorithm, becomes "exhausted now".
+    fn repair(&self, state: &mut State, context: &EvalContext<'_>);
 
-    /// Answers a take on top of the `already` units that the same set has staged here.
-    fn judge(&self, state: &State, scene: &Scene<'_>, take: Take, already: u64) -> Decision;
+    /// Evaluates a take, with `already` units staged on this cell by the same set.
+    fn evaluate(
+        &self,
+        state: &State,
+        context: &EvalContext<'_>,
+        take: Take,
+        already: u64,
+    ) -> Decision;
 
-    /// How many of these units may be charged without asking.
-    fn chargeable(&self, state: &State, scene: &Scene<'_>, units: u64) -> u64;
+    /// Returns how many of these units can be charged unconditionally.
+    fn chargeable(&self, state: &State, context: &EvalContext<'_>, units: u64) -> u64;
 
-    /// Writes a charge, which has been judged or found chargeable.
-    fn charge(&self, state: &mut State, scene: &Scene<'_>, units: u64) -> Option<Receipt>;
+    /// Writes a charge that was evaluated or is within `chargeable`.
+    fn charge(&self, state: &mut State, context: &EvalContext<'_>, units: u64) -> Option<Receipt>;
 
-    /// Writes what a take was granted; the same as a charge, but for attempts and failures.
-    fn charge_take(&self, state: &mut State, scene: &Scene<'_>, units: u64) -> Option<Receipt> {
-        self.charge(state, scene, units)
+    /// Writes a granted take; differs from `charge` only for cooldowns with pending attempts.
+    fn charge_take(
+        &self,
+        state: &mut State,
+        context: &EvalContext<'_>,
+        units: u64,
+    ) -> Option<Receipt> {
+        self.charge(state, context, units)
     }
 
-    /// Gives back up to `units` of what the receipt is still worth; returns the units given.
-    fn give_back(&self, _: &mut State, _: &Scene<'_>, _: &Receipt, _units: u64) -> u64 {
+    /// Refunds up to `units` of a receipt's remaining value; returns the units refunded.
+    fn refund_receipt(&self, _: &mut State, _: &EvalContext<'_>, _: &Receipt, _units: u64) -> u64 {
         0
     }
 
-    /// Gives back up to `units` of what is used now, the newest first; returns the units given.
-    fn refund(&self, _: &mut State, _: &Scene<'_>, _units: u64) -> u64 {
+    /// Refunds up to `units` of the current usage, newest first; returns the units refunded.
+    fn refund(&self, _: &mut State, _: &EvalContext<'_>, _units: u64) -> u64 {
         0
     }
 
-    /// How many units may be charged without asking on top of what the set has staged here.
-    fn chargeable_beside(&self, state: &State, scene: &Scene<'_>, units: u64, staged: u64) -> u64 {
-        self.chargeable(state, scene, units.saturating_add(staged)).saturating_sub(staged)
+    /// Returns how many units can be charged on top of those staged by the set.
+    fn chargeable_beside(
+        &self,
+        state: &State,
+        context: &EvalContext<'_>,
+        units: u64,
+        staged: u64,
+    ) -> u64 {
+        self.chargeable(state, context, units.saturating_add(staged)).saturating_sub(staged)
     }
 
-    /// Corrects the charge of a receipt to `actual` units; returns the units that then stand,
-    /// or nothing if the charge was a hold that is gone.
+    /// Corrects the charge of a receipt to `actual` units; returns the resulting units.
+    ///
+    /// `None` if the charge was a hold that no longer exists.
     fn settle(
         &self,
         state: &mut State,
-        scene: &Scene<'_>,
+        context: &EvalContext<'_>,
         receipt: &Receipt,
         actual: u64,
         staged: u64,
     ) -> Option<u64> {
         if actual > receipt.units {
-            let more = self.chargeable_beside(state, scene, actual - receipt.units, staged);
+            let more = self.chargeable_beside(state, context, actual - receipt.units, staged);
             if more > 0 {
-                self.charge(state, scene, more);
+                self.charge(state, context, more);
             }
             return Some(receipt.units + more);
         }
-        if scene.now >= receipt.until() {
+        if context.now >= receipt.until() {
             return Some(receipt.units);
         }
-        Some(receipt.units - self.give_back(state, scene, receipt, receipt.units - actual))
+        Some(receipt.units - self.refund_receipt(state, context, receipt, receipt.units - actual))
     }
 
-    /// From when on the state is as good as vacant.
-    fn fresh_at(&self, state: &State) -> Time;
+    /// Returns the time from which the state is equivalent to vacant.
+    fn recovered_at(&self, state: &State) -> Time;
 
-    /// How much of the capacity a state that is not vacant has used, read as if it had just been
-    /// mended: see [`Limit::share_used`](crate::Limit::share_used).
+    /// Returns the used share of a state that is not vacant, as if just repaired.
+    ///
+    /// See [`Limit::share_used`](crate::Limit::share_used).
     fn share_used(&self, state: &State, now: Time) -> u16;
 }
 
-/// What nothing is left of.
+/// The share of a counter with no units left.
 const EXHAUSTED: u16 = u16::MAX;
 
-/// `used` of `whole`, rounded up: whatever was used shows.
+/// Returns `used / whole` scaled to 16 bits, rounded up so that any use shows.
 fn share(used: u128, whole: u128) -> u16 {
     if used >= whole {
         return EXHAUSTED;
@@ -119,15 +141,15 @@ fn share(used: u128, whole: u128) -> u16 {
     u16::try_from((used * u128::from(EXHAUSTED)).div_ceil(whole)).unwrap_or(EXHAUSTED)
 }
 
-/// How much is left after a decision.
+/// The usage of a counter after a decision.
 #[derive(Debug, Clone, Copy)]
-struct Standing {
+struct Usage {
     limit: u64,
     remaining: u64,
     reset_after: Span,
 }
 
-impl Standing {
+impl Usage {
     fn allowed(self, granted: u64, delay: Span) -> Decision {
         self.decision(Answer::Allowed { delay }, granted)
     }

@@ -1,4 +1,4 @@
-//! Which calendar a fixed window follows: days and months begin when a place says they do.
+//! The calendar of a fixed window, such as that of a time zone.
 
 use core::fmt;
 use std::sync::Arc;
@@ -6,29 +6,28 @@ use std::sync::Arc;
 use crate::quota::Per;
 use crate::time::{Period, Time};
 
-/// Knows which period of a calendar a moment falls into, for
-/// [`Limit::in_calendar`](crate::Limit::in_calendar).
+/// A calendar for [`Limit::in_calendar`](crate::Limit::in_calendar).
 ///
-/// Without one, a fixed window follows UTC. A calendar is asked with each check of its limit,
-/// so it should answer from what it worked out before.
+/// Without one, a fixed window follows UTC. The calendar is called with each check of its limit,
+/// so it should cache its periods.
 ///
 /// # Contract
 ///
-/// - The period of a moment contains it.
+/// - The period of a time contains it.
 /// - The periods of one `per` tile time: where one ends, the next one begins.
-/// - The answer depends on the arguments alone, and is the same in every process that decides
-///   about the same keys. A period that differs from the one a key was counted in takes the
-///   count along, so nodes that disagree would move it to and fro.
-/// - Calendars of the same name give the same answers: limits are compared by it.
+/// - The answer depends on the arguments alone, and is the same in every process that decides on
+///   the same keys. When the period differs from the one a key was counted in, the count carries
+///   over, so nodes that disagree would move it back and forth.
+/// - Calendars of the same name give the same answers: limits are compared by that name.
 pub trait Calendar: Send + Sync + fmt::Debug {
-    /// What the calendar is called, as in `Europe/Berlin`.
+    /// Returns the name of the calendar, as in `Europe/Berlin`.
     fn name(&self) -> &str;
 
-    /// The period of length `per` that `time` falls into.
+    /// Returns the period of length `per` that contains `time`.
     fn period_at(&self, per: Per, time: Time) -> Period;
 }
 
-/// A calendar as a limit keeps it: compared by name.
+/// A calendar as stored in a limit: compared by name.
 #[derive(Clone)]
 pub(crate) struct Named(Arc<dyn Calendar>);
 
@@ -50,7 +49,7 @@ impl PartialEq for Named {
 
 impl Eq for Named {}
 
-/// Only the name: what a calendar remembers says nothing about the limit.
+/// Only the name: the cached state of a calendar is not part of the limit.
 impl fmt::Debug for Named {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self.0.name(), f)
@@ -66,11 +65,11 @@ mod tests {
     use crate::quota::Per;
     use crate::time::{Period, Span, Time};
 
-    /// A place where every period is the same.
+    /// A calendar with a single, fixed period.
     #[derive(Debug)]
-    struct Place(&'static str);
+    struct CellRef(&'static str);
 
-    impl Calendar for Place {
+    impl Calendar for CellRef {
         fn name(&self) -> &str {
             self.0
         }
@@ -81,7 +80,7 @@ mod tests {
     }
 
     fn in_place(limit: &Limit, name: &'static str) -> Limit {
-        limit.clone().in_calendar(Arc::new(Place(name)))
+        limit.clone().in_calendar(Arc::new(CellRef(name)))
     }
 
     #[test]
@@ -98,7 +97,7 @@ mod tests {
     }
 
     #[test]
-    fn what_knows_no_calendar_ignores_it() {
+    fn other_algorithms_ignore_the_calendar() {
         let quota = "5/day".parse().unwrap();
         for limit in [
             Limit::token_bucket("limit", quota).unwrap(),

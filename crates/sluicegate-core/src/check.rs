@@ -1,162 +1,165 @@
-//! A check: one question to one limit.
+//! A check: one operation on one counter of a limit.
 
-mod set;
-
-pub use self::set::Set;
-
-use crate::ask::{Ask, Id, Take};
 use crate::cost::Cost;
 use crate::limit::Limit;
+use crate::operation::{Operation, Take};
+use crate::receipt::ChargeId;
 use crate::time::{Period, Span, Time};
 
-/// One question: this limit, this key, this cost.
+/// One operation on one counter: a limit, a key, an operation.
 ///
-/// The counter it meets is filed under the limit's name and the key together, so two
-/// limits asked about one key keep separate counts.
+/// A counter is identified by the limit's name and the key, so two limits keep separate counts for
+/// the same key.
 #[derive(Debug, Clone, Copy)]
 pub struct Check<'a> {
     limit: &'a Limit,
     key: &'a [u8],
-    pub(crate) ask: Ask,
-    gate: Gate,
+    pub(crate) operation: Operation,
+    gate: Mode,
     alternative: bool,
-    /// Nothing but a take that has to admit; kept at hand because every set is asked for it.
+    /// Whether this is a required take and nothing else; cached because every set reads it.
     plain: bool,
     scope: Scope,
-    outage: Outage,
+    outage: OnStoreError,
     strict: bool,
     period: Option<Period>,
     delay: Span,
 }
 
-/// Whose count it is.
+/// The sharing of a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Scope {
-    /// This process'.
+    /// Counts for this process only.
     Node,
-    /// That of all who share the store.
+    /// Counts for all processes that share the store.
     #[default]
     Cluster,
 }
 
-/// What becomes of a check that cannot be put to the store because that is not there.
+/// The fallback for a check when the store is unavailable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Outage {
-    /// It is answered by this process alone, which has its share of the limit.
+pub enum OnStoreError {
+    /// Decide locally, with this process's share of the limit.
     #[default]
     Local,
-    /// It is allowed.
+    /// Allow.
     Allow,
-    /// It is refused.
+    /// Refuse.
     Deny,
 }
 
 /// Whether a check may block the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Gate {
+pub enum Mode {
     /// A refusal refuses the whole set.
     #[default]
     Enforce,
-    /// Shadow: never blocks; charged if the set is admitted and it would itself have admitted. Among
-    /// its alternatives it is as any other: see [`Check::or_else`].
-    Observe,
+    /// Shadow: never blocks.
+    ///
+    /// It is charged if the set is admitted and it would itself have admitted. Among its
+    /// alternatives it is treated like any other check: see [`Check::or_else`].
+    Shadow,
 }
 
 impl<'a> Check<'a> {
-    /// Asks `limit` for one unit on behalf of `key`.
+    /// Creates a check that takes one unit from `limit` for `key`.
     pub fn new<K: AsRef<[u8]> + ?Sized>(limit: &'a Limit, key: &'a K) -> Self {
         Self {
             limit,
             key: key.as_ref(),
-            ask: Ask::acquire(Cost::ONE),
-            gate: Gate::Enforce,
+            operation: Operation::acquire(Cost::ONE),
+            gate: Mode::Enforce,
             alternative: false,
             plain: true,
             scope: Scope::Cluster,
-            outage: Outage::Local,
+            outage: OnStoreError::Local,
             strict: false,
             period: None,
             delay: Span::ZERO,
         }
     }
 
-    fn with_shape_told(self) -> Self {
-        let take = matches!(self.ask, Ask::Take(_));
-        Self { plain: take && self.gate == Gate::Enforce && !self.alternative, ..self }
+    fn with_shape(self) -> Self {
+        let take = matches!(self.operation, Operation::Take(_));
+        Self { plain: take && self.gate == Mode::Enforce && !self.alternative, ..self }
     }
 
-    /// The same check for another cost.
+    /// Returns the check with another cost.
     #[must_use]
     pub fn cost(self, cost: Cost) -> Self {
-        self.ask(Ask::acquire(cost))
+        self.with_operation(Operation::acquire(cost))
     }
 
-    /// The same check asking for something else.
+    /// Returns the check with another operation.
     #[must_use]
-    pub fn ask(self, ask: Ask) -> Self {
-        Self { ask, ..self }.with_shape_told()
+    pub fn with_operation(self, operation: Operation) -> Self {
+        Self { operation, ..self }.with_shape()
     }
 
-    /// The same check as a shadow: it counts and reports, and never blocks.
+    /// Returns the check as a shadow, which counts and reports but never blocks.
     #[must_use]
     pub fn observed(self) -> Self {
-        Self { gate: Gate::Observe, ..self }.with_shape_told()
+        Self { gate: Mode::Shadow, ..self }.with_shape()
     }
 
-    /// The same check as an alternative to the one before it in the set: asked only if that
-    /// one refuses, and enough if it admits. Own share, else borrow; main quota, else grace.
+    /// Returns the check as an alternative to the one before it in the set.
     ///
-    /// A shadow is an alternative to the shadows before it, and a check that may block to those
-    /// that may: neither takes notice of the other.
+    /// It runs only if that one refuses, and satisfies the term if it admits: own share, else
+    /// borrow; main quota, else grace.
+    ///
+    /// A shadow is an alternative to the shadows before it, and an enforcing check to the
+    /// enforcing ones before it: the two kinds are independent.
     #[must_use]
     pub fn or_else(self) -> Self {
-        Self { alternative: true, ..self }.with_shape_told()
+        Self { alternative: true, ..self }.with_shape()
     }
 
-    /// The same check as a requirement of its own, no alternative to the one before it.
+    /// Returns the check as a requirement of its own, not an alternative.
     #[must_use]
     pub fn alone(self) -> Self {
-        Self { alternative: false, ..self }.with_shape_told()
+        Self { alternative: false, ..self }.with_shape()
     }
 
-    /// The same check with the calendar window it falls into; fixed windows need one.
+    /// Returns the check with its calendar window; fixed windows need one.
     #[must_use]
     pub fn within(self, period: Period) -> Self {
         Self { period: Some(period), ..self }
     }
 
-    /// The same check, and if it is the one that admits, the request is to be held back this
-    /// long: a soft limit slows down where a hard one refuses.
+    /// Returns the check with a delay for requests that it admits.
     ///
-    /// Deciding takes no notice: it is for whoever makes one answer of the set's decisions.
+    /// A soft limit slows requests down where a hard one refuses them. Deciding ignores the delay;
+    /// it is applied when the decisions of the set are combined into one verdict.
     #[must_use]
     pub fn delayed(self, delay: Span) -> Self {
         Self { delay, ..self }
     }
 
-    /// The same check with a count of this process, or of all who share the store.
+    /// Returns the check with another scope.
     ///
-    /// Deciding takes no notice of it, nor do stores that only one process has.
+    /// Deciding ignores the scope, and so do stores that belong to a single process.
     #[must_use]
     pub fn scoped(self, scope: Scope) -> Self {
         Self { scope, ..self }
     }
 
-    /// The same check, and what becomes of it while the store is not there.
+    /// Returns the check with a fallback for an unavailable store.
     #[must_use]
-    pub fn if_unreachable(self, outage: Outage) -> Self {
+    pub fn if_unreachable(self, outage: OnStoreError) -> Self {
         Self { outage, ..self }
     }
 
-    /// The same check, which is answered only when a copy of the store has it too: nothing that was
-    /// admitted is forgotten when the copy takes the store's place. A store that cannot have that said
-    /// in time counts as one that is not there; one that has no copies takes no notice.
+    /// Returns the check with or without the requirement of a replicated charge.
+    ///
+    /// A strict check is answered only after a replica of the store has its charge, so that no
+    /// admission is lost in a failover. A store that cannot confirm this in time counts as
+    /// unavailable; a store without replicas ignores the setting.
     #[must_use]
     pub fn strictly(self, strict: bool) -> Self {
         Self { strict, ..self }
     }
 
-    /// The same question, put to another limit.
+    /// Returns the same check for another limit.
     #[must_use]
     pub fn put_to<'b>(self, limit: &'b Limit) -> Check<'b>
     where
@@ -165,98 +168,101 @@ impl<'a> Check<'a> {
         Check { limit, ..self }
     }
 
-    /// Whether a copy of the store has to have it too.
+    /// Returns whether a replica of the store has to confirm the charge.
     pub const fn is_strict(&self) -> bool {
         self.strict
     }
 
-    /// The limit that is asked.
+    /// Returns the limit.
     pub const fn limit(&self) -> &'a Limit {
         self.limit
     }
 
-    /// On whose behalf.
+    /// Returns the key.
     pub const fn key(&self) -> &'a [u8] {
         self.key
     }
 
-    /// For what.
-    pub const fn asks(&self) -> Ask {
-        self.ask
+    /// Returns the operation.
+    pub const fn operation(&self) -> Operation {
+        self.operation
     }
 
-    /// Whether a refusal blocks.
-    pub const fn gate(&self) -> Gate {
+    /// Returns whether a refusal blocks the request.
+    pub const fn gate(&self) -> Mode {
         self.gate
     }
 
-    /// Whether this is an alternative to the check before it.
+    /// Returns whether this is an alternative to the check before it.
     pub const fn is_alternative(&self) -> bool {
         self.alternative
     }
 
-    /// Whose count it is.
+    /// Returns the sharing of the counter.
     pub const fn scope(&self) -> Scope {
         self.scope
     }
 
-    /// What becomes of it while the store is not there.
-    pub const fn outage(&self) -> Outage {
+    /// Returns the fallback for an unavailable store.
+    pub const fn outage(&self) -> OnStoreError {
         self.outage
     }
 
-    /// The calendar window handed in.
+    /// Returns the calendar window, if one was given.
     pub const fn period(&self) -> Option<Period> {
         self.period
     }
 
-    /// How long a request is to be held back that this check admits, on top of what its limit says.
+    /// Returns the delay of a request that this check admits, on top of the limit's own.
     pub const fn delay_if_admitted(&self) -> Span {
         self.delay
     }
 
-    /// Whether this is a plain take from a bucket, of any kind but a queue: what nearly every
-    /// check is, and what [`decide_alone`](crate::decide_alone) may be asked.
+    /// Returns whether this is a plain take from a bucket other than a queue.
+    ///
+    /// Nearly every check is; [`decide_single`](crate::decide_single) accepts only these.
     #[inline]
     pub fn takes_from_bucket(&self) -> bool {
         self.plain && self.limit.as_bucket().is_some()
     }
 
-    /// What is taken, if this check is nothing but a take that has to admit.
+    /// Returns the take if this check is a required take and nothing else.
     #[inline]
     pub(crate) fn plain_take(&self) -> Option<&Take> {
-        match &self.ask {
-            Ask::Take(take) if self.plain => Some(take),
+        match &self.operation {
+            Operation::Take(take) if self.plain => Some(take),
             _ => None,
         }
     }
 
-    /// Whether this check is nothing but a take that has to admit.
+    /// Returns whether this check is a required take and nothing else.
     #[inline]
     pub(crate) const fn is_plain(&self) -> bool {
         self.plain
     }
 
-    /// Whether the calendar window it was handed is not the one that `now` falls into.
+    /// Returns whether its calendar window does not contain `now`.
     pub(crate) fn is_stale(&self, now: Time) -> bool {
         self.limit.calendar().is_some() && self.period.is_none_or(|period| !period.contains(now))
     }
 
-    /// The receipt whose settlement, or the change of tier that, has to be remembered, so that
-    /// it counts once even if it arrives twice. A hold needs none: once released it is gone.
-    pub fn settles(&self) -> Option<Id> {
-        match self.ask {
-            Ask::Settle { receipt, .. } if !self.limit.holds() => Some(receipt.id),
-            Ask::Rescale { id, .. } if self.limit.has_tiers() => Some(id),
+    /// Returns the id under which this operation must be stored to be applied only once.
+    ///
+    /// It is that of the settled receipt or of the change of tier. A hold needs none: once
+    /// released it is gone.
+    pub fn settles(&self) -> Option<ChargeId> {
+        match self.operation {
+            Operation::Settle { receipt, .. } if !self.limit.holds() => Some(receipt.id),
+            Operation::Rescale { id, .. } if self.limit.has_tiers() => Some(id),
             _ => None,
         }
     }
 
-    /// The same check, willing to be held back for up to `patience`.
+    /// Returns the check with a take that accepts a delay of up to `patience`.
     #[must_use]
     pub fn patient(self, patience: Span) -> Self {
-        match self.ask {
-            Ask::Take(take) => self.ask(Ask::Take(take.patient(patience))),
+        match self.operation {
+            Operation::Take(take) => self.with_operation(Operation::Take(take.patient(patience))),
             _ => self,
         }
     }

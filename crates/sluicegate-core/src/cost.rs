@@ -1,25 +1,25 @@
-//! What one request asks for, in units.
+//! The cost of a request, in units.
 
 use core::fmt;
 
-/// Units a request asks for; usually one, zero to only look.
+/// The cost of a request in units; usually one, zero to peek.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cost(u64);
 
 impl Cost {
-    /// Nothing: a peek.
+    /// Zero units: a peek.
     pub const ZERO: Self = Self(0);
     /// One unit.
     pub const ONE: Self = Self(1);
     /// The largest cost, 2^53 - 1: the largest whole number every client can write exactly.
     pub const MAX: Self = Self((1 << 53) - 1);
 
-    /// A cost of so many units, if that is a number everybody can write exactly.
+    /// Creates a cost; an error above [`Cost::MAX`].
     pub const fn new(units: u64) -> Result<Self, CostTooLarge> {
         if units > Self::MAX.0 { Err(CostTooLarge { units }) } else { Ok(Self(units)) }
     }
 
-    /// The number of units.
+    /// Returns the number of units.
     pub const fn units(self) -> u64 {
         self.0
     }

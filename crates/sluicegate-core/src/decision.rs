@@ -1,12 +1,13 @@
-//! One limit's answer to one check.
+//! The decision of one limit on one check.
 
 use core::fmt;
 
-use crate::ask::{Ask, Receipt};
 use crate::limit::Limit;
+use crate::operation::Operation;
+use crate::receipt::Receipt;
 use crate::time::Span;
 
-/// One limit's answer: allowed or refused, and how the caller stands with it.
+/// The decision of one limit: allowed or refused, and the caller's usage.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decision {
     pub(crate) answer: Answer,
@@ -17,45 +18,45 @@ pub struct Decision {
     pub(crate) receipt: Option<Receipt>,
 }
 
-/// Yes, possibly later; or no, and why.
+/// Allowed, possibly after a delay; or refused, with the reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// Go ahead after `delay`, usually none.
+    /// The request may proceed after `delay`, which is usually zero.
     Allowed {
-        /// How long to hold the request back.
+        /// The time to hold the request back.
         delay: Span,
     },
-    /// Not now.
+    /// The request is refused for now.
     Refused(Refusal),
 }
 
-/// Why a limit said no.
+/// The reason of a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
     /// The units are used up.
     Exhausted {
-        /// Asking again after exactly this long succeeds if nobody else asks first.
+        /// A retry after exactly this time succeeds if there is no competing request.
         retry_after: Span,
     },
-    /// After too many failures: not before the block ends.
+    /// Blocked after too many failures, until the block ends.
     Blocked {
-        /// When the block ends.
+        /// The time until the block ends.
         retry_after: Span,
     },
-    /// All slots are held; nobody knows when one comes back.
+    /// All slots are held, and the time at which one is released is not known.
     Busy,
     /// The cost is more than the limit ever holds: this request can never be admitted.
     CostAboveLimit,
-    /// The receipt has been settled before; nothing was done.
+    /// The receipt has already been settled; nothing was done.
     Spent,
-    /// The hold is gone, released or run out; or the receipt has lapsed: too late to settle.
+    /// The hold was released or expired, or the receipt has lapsed: too late to settle.
     Lost,
-    /// The store could not be asked, and the check is to be [refused](crate::Outage::Deny) then.
+    /// The store is unavailable, and the check [fails closed](crate::OnStoreError::Deny).
     Unreachable,
 }
 
 impl Refusal {
-    /// The refusal in one word, for machines.
+    /// Returns the refusal as one machine-readable word.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Exhausted { .. } => "exhausted",
@@ -68,7 +69,7 @@ impl Refusal {
         }
     }
 
-    /// How long to wait before asking again, where that is known and would help.
+    /// Returns the time to wait before a retry, where it is known and a retry can succeed.
     pub const fn retry_after(self) -> Option<Span> {
         match self {
             Self::Exhausted { retry_after } | Self::Blocked { retry_after } => Some(retry_after),
@@ -86,12 +87,13 @@ impl fmt::Display for Refusal {
 }
 
 impl Decision {
-    /// The answer to a check that no state was there for: as its [`Outage`](crate::Outage) says.
+    /// Returns the decision on a check without state, for a store that is unavailable.
     ///
-    /// How the caller stands is not known; it is told as untouched.
-    pub fn unasked(limit: &Limit, ask: Ask, allowed: bool) -> Self {
-        let granted = match ask {
-            Ask::Take(take) if allowed => take.most(),
+    /// It follows the check's [`OnStoreError`](crate::OnStoreError). The caller's usage is not
+    /// known; it is reported as zero.
+    pub fn unasked(limit: &Limit, operation: Operation, allowed: bool) -> Self {
+        let granted = match operation {
+            Operation::Take(take) if allowed => take.most(),
             _ => 0,
         };
         let answer = if allowed {
@@ -110,32 +112,32 @@ impl Decision {
         }
     }
 
-    /// The same decision in a set that was refused: nothing was granted or charged.
+    /// Returns the same decision for a set that was refused: nothing granted or charged.
     #[must_use]
     pub fn withdrawn(self) -> Self {
         Self { granted: 0, receipt: None, ..self }
     }
 
-    /// Corrects a decision of a set that was refused to how the limit stands without it.
-    pub(crate) fn restate(&mut self, standing: Self) {
+    /// Corrects a decision of a refused set to the usage without it.
+    pub(crate) fn restate(&mut self, usage: Self) {
         let answer = match self.answer {
             Answer::Allowed { .. } => Answer::Allowed { delay: Span::ZERO },
             refused @ Answer::Refused(_) => refused,
         };
-        *self = Self { answer, ..standing };
+        *self = Self { answer, ..usage };
     }
 
-    /// Whether the limit said yes.
+    /// Returns whether the limit allowed the check.
     pub const fn is_allowed(&self) -> bool {
         matches!(self.answer, Answer::Allowed { .. })
     }
 
-    /// Yes or no, with what belongs to each.
+    /// Returns the answer: allowed or refused.
     pub const fn answer(&self) -> Answer {
         self.answer
     }
 
-    /// Why the limit said no; `None` if it said yes.
+    /// Returns the reason of a refusal; `None` if allowed.
     pub const fn refusal(&self) -> Option<Refusal> {
         match self.answer {
             Answer::Allowed { .. } => None,
@@ -143,11 +145,11 @@ impl Decision {
         }
     }
 
-    /// After a refusal: how long to wait, where that is known and would help.
+    /// Returns the time to wait after a refusal, where it is known and a retry can succeed.
     ///
-    /// Never zero. Waiting exactly so long, with no competitor, succeeds; a microsecond
-    /// less does not. (Where one set asks a counter several times: if the checks before this
-    /// one are then granted what they were granted now.)
+    /// Never zero. A retry after exactly this time succeeds if there is no competing request; a
+    /// microsecond earlier it does not. (Where one set uses a counter several times: provided that
+    /// the checks before this one are granted the same units again.)
     pub const fn retry_after(&self) -> Option<Span> {
         match self.answer {
             Answer::Allowed { .. } => None,
@@ -155,7 +157,7 @@ impl Decision {
         }
     }
 
-    /// How long an allowed request has to be held back; zero for most limits.
+    /// Returns how long an allowed request has to be held back; zero for most limits.
     pub const fn delay(&self) -> Span {
         match self.answer {
             Answer::Allowed { delay } => delay,
@@ -163,29 +165,31 @@ impl Decision {
         }
     }
 
-    /// Units granted; for a settlement, the units that now stand.
+    /// Returns the units granted; for a settlement, the units charged after it.
     ///
-    /// Nothing in a set that was refused, also where this limit alone would have admitted.
+    /// Zero in a set that was refused, even where this limit alone would have admitted.
     pub const fn granted(&self) -> u64 {
         self.granted
     }
 
-    /// The most units the limit ever holds: its burst, its amount or its slots.
+    /// Returns the capacity of the limit: its burst, its amount or its slots.
     pub const fn limit(&self) -> u64 {
         self.limit
     }
 
-    /// Whole units left after this decision, rounded down.
+    /// Returns the whole units left after this decision, rounded down.
     pub const fn remaining(&self) -> u64 {
         self.remaining
     }
 
-    /// How long until the caller stands as if it had never asked, rounded up.
+    /// Returns the time until the counter has recovered fully, rounded up.
     pub const fn reset_after(&self) -> Span {
         self.reset_after
     }
 
-    /// What a later settlement, refund, renewal or release needs; present where something was charged.
+    /// Returns the receipt for a later settlement, refund, renewal or release.
+    ///
+    /// Present where something was charged.
     pub const fn receipt(&self) -> Option<&Receipt> {
         self.receipt.as_ref()
     }

@@ -1,4 +1,4 @@
-//! Names for counters, built so that different parts never make the same name.
+//! Composite keys that are unambiguous in their parts.
 
 use core::borrow::Borrow;
 
@@ -17,7 +17,7 @@ use core::borrow::Borrow;
 pub struct Key(Vec<u8>);
 
 impl Key {
-    /// The key of these parts, in this order.
+    /// Creates the key of these parts, in this order.
     pub fn of<P: AsRef<[u8]>>(parts: impl IntoIterator<Item = P>) -> Self {
         let mut key = Self::default();
         for part in parts {
@@ -26,14 +26,14 @@ impl Key {
         key
     }
 
-    /// Adds a part at the end.
+    /// Appends a part.
     pub fn push(&mut self, part: &[u8]) {
         Self::append(&mut self.0, part);
     }
 
-    /// Writes one part behind what is in `out` already, the way keys are made of parts.
+    /// Appends one part to `out` in the encoding of keys.
     pub fn append(out: &mut impl Extend<u8>, part: &[u8]) {
-        // The length in groups of seven bits, the last one without the high bit.
+        // LEB128: the length in groups of seven bits, the last one without the high bit.
         let mut length = part.len();
         while length >= 0x80 {
             out.extend([length.to_le_bytes()[0] | 0x80]);

@@ -1,5 +1,8 @@
 //! A named quota with its algorithm.
 
+// Long because it is the public API of limits: most lines are constructors with their
+// documentation.
+
 #![allow(
     clippy::inline_always,
     reason = "what every request passes through; see docs/benchmarks.md"
@@ -7,20 +10,20 @@
 
 mod digest;
 mod error;
-mod exact;
-mod figures;
+mod node_share;
+mod parameters;
+mod precision;
+mod rescale;
 mod settings;
-mod share;
 #[cfg(test)]
 mod tests;
-mod tier;
 mod undo;
 
 use std::borrow::Cow;
 use std::sync::Arc;
 
 pub use self::error::LimitError;
-pub use self::figures::{BucketFigures, CarryOver, Figures};
+pub use self::parameters::{BucketParameters, CarryOver, Parameters};
 pub use self::settings::{Cooldown, Escalation, Slices};
 
 use crate::algorithm::bucket::Bucket;
@@ -29,18 +32,19 @@ use crate::algorithm::fixed_window::FixedWindow;
 use crate::algorithm::queue::Queue;
 use crate::algorithm::sliding_log::SlidingLog;
 use crate::algorithm::sliding_window::SlidingWindow;
-use crate::algorithm::{Algorithm, Scene};
-use crate::ask::{Receipt, Take};
+use crate::algorithm::{Algorithm, EvalContext};
 use crate::calendar::{Calendar, Named};
 use crate::decision::Decision;
+use crate::operation::Take;
 use crate::quota::{Per, Quota};
+use crate::receipt::Receipt;
 use crate::state::State;
 use crate::time::{Span, Time};
 
-/// A named quota with its algorithm: what a key is checked against.
+/// A named quota with its algorithm.
 ///
-/// A limit that exists is exact: its arithmetic cannot overflow or round. The
-/// constructors refuse quotas that could, and say which nearby one cannot.
+/// A limit that exists is exact: its arithmetic cannot overflow or round. The constructors reject
+/// quotas that could, and suggest a nearby one that cannot.
 ///
 /// ```
 /// use sluicegate_core::{Limit, Slices, Span};
@@ -63,9 +67,9 @@ pub struct Limit {
     name: Cow<'static, str>,
     name_digest: u64,
     kind: Kind,
-    /// The period a fixed window is aligned to, and what the others recover in.
+    /// The period of a fixed window's alignment; for the others, the recovery time.
     per: Per,
-    /// Whose days and months those periods are, unless they are UTC's.
+    /// The calendar of those periods, unless it is UTC.
     named_calendar: Option<Named>,
 }
 
@@ -82,18 +86,21 @@ enum Kind {
 }
 
 impl Limit {
-    /// The longest name, in bytes.
+    /// The longest name in bytes.
     pub const MAX_NAME: usize = 128;
-    /// The most units a sliding log, and failures a cooldown, remembers.
+    /// The most units in a sliding log, and the most failures in a cooldown.
     pub const MAX_LOG: u64 = 1_000;
     /// The most slices of a sliding window.
     pub const MAX_SLICES: u32 = 60;
-    /// The shortest calendar window. Below it, time would leave the window between working
-    /// it out and asking the store.
+    /// The shortest calendar window.
+    ///
+    /// With a shorter one, the window could end between computing it and reaching the store.
     pub const SHORTEST_CALENDAR: Span = Span::from_secs(1);
 
-    /// A bucket of `burst` tokens, refilled continuously at the quota's rate. The one to use
-    /// when in doubt: a caller that was quiet may burst, and the rate holds over any time.
+    /// Creates a bucket of `burst` tokens, refilled continuously at the quota's rate.
+    ///
+    /// The one to use when in doubt: a caller that was quiet may burst, and the rate holds over
+    /// any time.
     pub fn token_bucket(
         name: impl Into<Cow<'static, str>>,
         quota: Quota,
@@ -101,8 +108,10 @@ impl Limit {
         Self::build(name, quota.per(), || Ok(Kind::TokenBucket(Self::bucket(quota)?)))
     }
 
-    /// A bucket that fills with each request and leaks at the quota's rate; what would
-    /// overflow is refused. Answers exactly as [`Limit::token_bucket`] does.
+    /// Creates a bucket that each request fills and that leaks at the quota's rate.
+    ///
+    /// A request that would overflow it is refused. Its answers are exactly those of
+    /// [`Limit::token_bucket`].
     pub fn leaky_bucket(
         name: impl Into<Cow<'static, str>>,
         quota: Quota,
@@ -110,18 +119,21 @@ impl Limit {
         Self::build(name, quota.per(), || Ok(Kind::LeakyBucket(Self::bucket(quota)?)))
     }
 
-    /// A queue that lets requests out at exactly the quota's rate: each is told how long to
-    /// wait for its turn, and refused when `burst` are waiting already.
+    /// Creates a queue that releases requests at exactly the quota's rate.
+    ///
+    /// Each request gets the delay until its turn, and is refused when `burst` requests are
+    /// already waiting.
     pub fn queue(name: impl Into<Cow<'static, str>>, quota: Quota) -> Result<Self, LimitError> {
         Self::build(name, quota.per(), || Ok(Kind::Queue(Queue(Self::queue_of(quota)?))))
     }
 
-    /// So many units per calendar period: simple, cheap, and open to twice the amount
-    /// around the edge between two periods. The calendar is UTC's, or that of
-    /// [`Limit::in_calendar`].
+    /// Creates a counter of units per calendar period.
     ///
-    /// A period that is changed while it is being counted, be it in length or in calendar,
-    /// takes the count along: nobody gets a second amount by the change before the new period
+    /// Simple and cheap, but it allows twice the amount around the edge between two periods. The
+    /// calendar is UTC, or that of [`Limit::in_calendar`].
+    ///
+    /// When the period changes while it is being counted, in length or in calendar, the count
+    /// carries over: no caller gains a second amount by the change before the new period ends.
     /// ends.
     pub fn fixed_window(
         name: impl Into<Cow<'static, str>>,
@@ -136,7 +148,7 @@ impl Limit {
         })
     }
 
-    /// A window that moves with time, counted in slices.
+    /// Creates a window that moves with time, counted in slices.
     pub fn sliding_window(
         name: impl Into<Cow<'static, str>>,
         quota: Quota,
@@ -162,8 +174,9 @@ impl Limit {
         })
     }
 
-    /// Every admission of the last window remembered: exact, with memory in proportion to
-    /// the amount, which may be up to [`Limit::MAX_LOG`].
+    /// Creates a log of every admission in the last window.
+    ///
+    /// Exact, with memory in proportion to the amount, which may be up to [`Limit::MAX_LOG`].
     pub fn sliding_log(
         name: impl Into<Cow<'static, str>>,
         quota: Quota,
@@ -178,8 +191,9 @@ impl Limit {
         })
     }
 
-    /// At most `slots` in flight; a slot whose holder neither releases nor renews it comes
-    /// back after `lease`.
+    /// Creates a limit of `slots` in flight.
+    ///
+    /// A slot whose holder neither releases nor renews it comes back after `lease`.
     pub fn concurrency(
         name: impl Into<Cow<'static, str>>,
         slots: u32,
@@ -194,7 +208,9 @@ impl Limit {
         })
     }
 
-    /// Blocked for a while after too many failures, which are reported as charges.
+    /// Creates a limit that blocks for a while after too many failures.
+    ///
+    /// The failures are reported as charges.
     pub fn cooldown(
         name: impl Into<Cow<'static, str>>,
         cooldown: Cooldown,
@@ -218,10 +234,10 @@ impl Limit {
         })
     }
 
-    /// The same limit without debt: charges without asking stop at exhausted.
+    /// Returns the limit without debt: unconditional charges stop at exhausted.
     ///
-    /// For limits that never settle afterwards. A caller then recovers within one burst
-    /// even if a clock was set back, where a debt would allow two.
+    /// For limits that never settle afterwards. A caller then recovers within one burst even if a
+    /// clock was set back, where a debt would allow two.
     #[must_use]
     pub fn without_debt(self) -> Self {
         let kind = match self.kind {
@@ -238,10 +254,10 @@ impl Limit {
         Self { kind, ..self }
     }
 
-    /// The same limit with periods from this calendar instead of UTC's: days that begin at the
-    /// midnight of a place, and months on the first of them.
+    /// Returns the limit with the periods of this calendar instead of UTC.
     ///
-    /// Only fixed windows follow a calendar; any other limit stays as it is.
+    /// Days then begin at local midnight, and months on their first day. Only fixed windows follow
+    /// a calendar; any other limit stays as it is.
     #[must_use]
     pub fn in_calendar(self, calendar: Arc<dyn Calendar>) -> Self {
         match self.kind {
@@ -250,26 +266,26 @@ impl Limit {
         }
     }
 
-    /// What the limit is called; counters are filed under it.
+    /// Returns the name, which is part of the identity of its counters.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// A digest of the name, the same in every process and version: what a store mixes into the
-    /// hash of a key, where hashing the name itself with each check would cost more.
+    /// Returns a digest of the name, the same in every process and version.
     ///
-    /// Two names may share a digest; only the names tell limits apart.
+    /// Stores mix it into the hash of a key, where hashing the name itself with each check would
+    /// cost more. Two names may share a digest; only the names distinguish limits.
     #[inline]
     pub const fn name_digest(&self) -> u64 {
         self.name_digest
     }
 
-    /// The digest that a limit of this name has.
+    /// Returns the digest of a limit with this name.
     pub fn digest_of_name(name: &str) -> u64 {
         digest::of(name.as_bytes())
     }
 
-    /// The algorithm, as rule files call it.
+    /// Returns the algorithm, as named in rule files.
     pub const fn algorithm(&self) -> &'static str {
         match self.kind {
             Kind::TokenBucket(_) => "token_bucket",
@@ -283,13 +299,15 @@ impl Limit {
         }
     }
 
-    /// The most units there ever are: the burst, the amount, the slots, the failures.
+    /// Returns the capacity: the burst, the amount, the slots, the failures.
     pub fn capacity(&self) -> u64 {
         self.each().capacity()
     }
 
-    /// The time in which the capacity becomes available again; `None` for calendar months,
-    /// whose length differs, and for concurrency, which does not depend on time.
+    /// Returns the time in which the whole capacity becomes available again.
+    ///
+    /// `None` for calendar months, whose length differs, and for concurrency, which does not
+    /// depend on time.
     pub fn recovery(&self) -> Option<Span> {
         match &self.kind {
             Kind::TokenBucket(bucket) | Kind::LeakyBucket(bucket) | Kind::Queue(Queue(bucket)) => {
@@ -306,8 +324,9 @@ impl Limit {
         }
     }
 
-    /// The longest delay this limit hands out: how far ahead it promises a turn to a caller
-    /// with the patience for it. Zero for limits that only ever answer for now.
+    /// Returns the longest delay that this limit can grant to a patient caller.
+    ///
+    /// Zero for limits that cannot promise a later time.
     pub fn longest_delay(&self) -> Span {
         match &self.kind {
             Kind::TokenBucket(bucket) | Kind::LeakyBucket(bucket) => bucket.longest_promise(),
@@ -316,8 +335,9 @@ impl Limit {
         }
     }
 
-    /// The calendar period this limit has to be handed with each check; `None` unless it is
-    /// a fixed window.
+    /// Returns the calendar period that each check has to bring.
+    ///
+    /// `None` unless the limit is a fixed window.
     pub const fn calendar(&self) -> Option<Per> {
         match self.kind {
             Kind::FixedWindow(_) => Some(self.per),
@@ -325,32 +345,32 @@ impl Limit {
         }
     }
 
-    /// The calendar that knows those periods, if it is not UTC's.
+    /// Returns the calendar of those periods, if it is not UTC.
     pub fn named_calendar(&self) -> Option<&dyn Calendar> {
         self.named_calendar.as_ref().map(Named::as_calendar)
     }
 
-    /// Whether units are held and released rather than used up: concurrency.
+    /// Returns whether units are held and released rather than used up (concurrency).
     pub const fn holds(&self) -> bool {
         matches!(self.kind, Kind::Concurrency(_))
     }
 
-    /// From when on a state of this limit is as good as none, and may be dropped.
-    pub fn fresh_at(&self, state: &State) -> Time {
+    /// Returns when a state of this limit is equivalent to none and may be dropped.
+    pub fn recovered_at(&self, state: &State) -> Time {
         match state {
             State::Vacant => Time::EPOCH,
             State::Settled { until } => *until,
-            state => self.each().fresh_at(state),
+            state => self.each().recovered_at(state),
         }
     }
 
-    /// How much of the capacity is used at `now`, for a store that has to choose what to forget:
-    /// 0 for a state that is fresh, `u16::MAX` for one that has not one unit left, rounded up in
-    /// between.
+    /// Returns the used share of the capacity at `now`, for eviction.
     ///
-    /// A blocked cooldown is exhausted, and so is a state that another algorithm left behind or
-    /// that a wrong clock made: that is how it would be read. A settlement that is remembered
-    /// counts half: forgetting it only lets one settlement count twice.
+    /// 0 for a vacant state, `u16::MAX` for one without a single unit left, rounded up in between.
+    ///
+    /// A blocked cooldown is exhausted, and so is a state written by another algorithm or under a
+    /// wrong clock: that is how it would be read. A stored settlement counts half, because
+    /// evicting it only allows one settlement to count twice.
     pub fn share_used(&self, state: &State, now: Time) -> u16 {
         let now = now.min(Time::MAX);
         match state {
@@ -360,12 +380,12 @@ impl Limit {
         }
     }
 
-    /// Whether a take uses anything up: asking a cooldown does only if attempts are pending.
+    /// Returns whether a take uses units; for a cooldown only if attempts are pending.
     pub const fn uses_up(&self) -> bool {
         !matches!(self.kind, Kind::Cooldown(Cooldown { pending: None, .. }))
     }
 
-    /// Whether a charge reports failures, which no receipt gives back and no take makes: cooldown.
+    /// Returns whether a charge reports failures, which have no receipt (cooldown).
     pub const fn counts_failures(&self) -> bool {
         matches!(self.kind, Kind::Cooldown(_))
     }
@@ -382,7 +402,7 @@ impl Limit {
         }
     }
 
-    /// The bucket that decides for this limit, if it is one.
+    /// Returns the bucket of this limit, if it is one.
     #[inline(always)]
     pub(crate) const fn as_bucket(&self) -> Option<&Bucket> {
         match &self.kind {
@@ -391,72 +411,73 @@ impl Limit {
         }
     }
 
-    /// Mends and judges a take that nothing was staged before; whether it is allowed.
+    /// Repairs the state and evaluates a take with nothing staged; returns whether it is allowed.
     #[inline(always)]
-    pub(crate) fn judge_plain(
+    pub(crate) fn evaluate_plain(
         &self,
         state: &mut State,
-        scene: &Scene<'_>,
+        context: &EvalContext<'_>,
         take: &Take,
         decision: &mut Option<Decision>,
     ) -> bool {
         if let Some(bucket) = self.as_bucket() {
-            bucket.mend(state, scene);
-            return bucket.judge_into(state, scene.now, take, 0, decision).is_some();
+            bucket.repair(state, context);
+            return bucket.evaluate_into(state, context.now, take, 0, decision).is_some();
         }
         let algorithm = self.each();
-        algorithm.mend(state, scene);
-        let judged = algorithm.judge(state, scene, *take, 0);
+        algorithm.repair(state, context);
+        let judged = algorithm.evaluate(state, context, *take, 0);
         *decision = Some(judged);
         judged.is_allowed()
     }
 
-    /// Charges what [`judge_plain`](Self::judge_plain) allowed.
+    /// Charges a take that [`evaluate_plain`](Self::evaluate_plain) allowed.
     #[inline(always)]
     pub(crate) fn charge_plain(
         &self,
         state: &mut State,
-        scene: &Scene<'_>,
+        context: &EvalContext<'_>,
         decision: &mut Decision,
     ) {
         if let Some(bucket) = self.as_bucket() {
-            bucket.charge_judged(state, scene, decision);
+            bucket.charge_evaluated(state, context, decision);
         } else if decision.granted > 0 && self.uses_up() {
-            decision.receipt = self.each().charge_take(state, scene, decision.granted);
+            decision.receipt = self.each().charge_take(state, context, decision.granted);
         }
     }
 
-    /// Tells, of a set that was refused, how a limit that allowed stands without it.
+    /// Corrects the decision of a limit that allowed, after its set was refused.
     #[inline(always)]
     pub(crate) fn restate_plain(
         &self,
         state: &State,
-        scene: &Scene<'_>,
+        context: &EvalContext<'_>,
         decision: &mut Option<Decision>,
     ) {
         let Some(allowed) = decision.filter(super::decision::Decision::is_allowed) else { return };
         if let Some(bucket) = self.as_bucket() {
-            // In place: a refused set of buckets took half as long again by way of a return.
-            bucket.judge_into(state, scene.now, &Take::PEEK, 0, decision);
+            // In place, because returning the decision made a refused set of buckets half as slow
+            // again.
+            bucket.evaluate_into(state, context.now, &Take::PEEK, 0, decision);
         } else {
-            *decision = Some(self.each().judge(state, scene, Take::PEEK, 0));
+            *decision = Some(self.each().evaluate(state, context, Take::PEEK, 0));
         }
         if let Some(decision) = decision {
-            // In debt not even a peek is allowed, but this limit did allow.
-            let standing = core::mem::replace(decision, allowed);
-            decision.restate(standing);
+            // In debt not even a peek is allowed, but this limit did allow the take.
+            let usage = core::mem::replace(decision, allowed);
+            decision.restate(usage);
         }
     }
 
-    /// Extends a hold; `None` if it is gone, or if this limit knows no holds.
+    /// Extends a hold; `None` if it is gone, or if this limit has no holds.
     pub(crate) fn renew(
         &self,
         state: &mut State,
-        scene: &Scene<'_>,
+        context: &EvalContext<'_>,
         receipt: &Receipt,
     ) -> Option<u64> {
         match &self.kind {
-            Kind::Concurrency(concurrency) => concurrency.renew(state, scene.now, receipt),
+            Kind::Concurrency(concurrency) => concurrency.renew(state, context.now, receipt),
             _ => None,
         }
     }

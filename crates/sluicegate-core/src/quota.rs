@@ -1,4 +1,4 @@
-//! How much per how long, with how much burst: `100/min burst 20`.
+//! A quota: an amount per time, with a burst, as in `100/min burst 20`.
 
 mod parse;
 #[cfg(test)]
@@ -9,7 +9,7 @@ use core::str::FromStr;
 
 use crate::time::Span;
 
-/// How much per how long, with how much burst.
+/// An amount per time, with an optional burst.
 ///
 /// ```
 /// use sluicegate_core::{Per, Quota, Span};
@@ -48,12 +48,12 @@ pub struct Quota {
     burst: Option<u64>,
 }
 
-/// How long the amount of a quota is for.
+/// The period of a quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Per {
     /// A fixed length of time.
     Span(Span),
-    /// So many calendar months, whose length the calendar knows.
+    /// A number of calendar months, whose length depends on the calendar.
     Months(u32),
 }
 
@@ -61,12 +61,12 @@ impl Quota {
     /// The largest amount or burst: 2^52.
     pub const MAX_AMOUNT: u64 = 1 << 52;
 
-    /// `amount` units in every `period`.
+    /// Creates a quota of `amount` units in every `period`.
     pub fn new(amount: u64, period: Span) -> Result<Self, QuotaError> {
         Self::checked(amount, Per::Span(period))
     }
 
-    /// `amount` units in every stretch of so many calendar months.
+    /// Creates a quota of `amount` units in every period of this many calendar months.
     pub fn per_months(amount: u64, months: u32) -> Result<Self, QuotaError> {
         Self::checked(amount, Per::Months(months))
     }
@@ -88,7 +88,9 @@ impl Quota {
         }
     }
 
-    /// The same quota with a bucket of this capacity. A queue may have none (0); a bucket needs one.
+    /// Returns the quota with a bucket of this capacity.
+    ///
+    /// A queue may have none (0); a bucket needs one.
     pub fn with_burst(self, burst: u64) -> Result<Self, QuotaError> {
         if burst > Self::MAX_AMOUNT {
             return Err(QuotaError::TooMuch { found: burst });
@@ -96,9 +98,9 @@ impl Quota {
         Ok(Self { burst: Some(burst), ..self })
     }
 
-    /// The same quota with a bucket that holds what refills in `span`.
+    /// Returns the quota with a bucket that holds the refill of `span`.
     ///
-    /// Refused where that is not a whole number of units.
+    /// An error where that is not a whole number of units.
     pub fn with_burst_lasting(self, span: Span) -> Result<Self, QuotaError> {
         let Per::Span(period) = self.per else {
             return Err(QuotaError::MonthlyBurst);
@@ -112,17 +114,17 @@ impl Quota {
         self.with_burst(units)
     }
 
-    /// Units per period.
+    /// Returns the units per period.
     pub const fn amount(&self) -> u64 {
         self.amount
     }
 
-    /// How long the amount is for.
+    /// Returns the period.
     pub const fn per(&self) -> Per {
         self.per
     }
 
-    /// The burst, where one was given.
+    /// Returns the burst, if one was given.
     pub const fn burst(&self) -> Option<u64> {
         self.burst
     }
@@ -136,7 +138,7 @@ impl FromStr for Quota {
     }
 }
 
-/// Writes the quota so that it parses back to itself.
+/// Formats the quota so that it parses back to itself.
 impl fmt::Display for Quota {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/", self.amount)?;
@@ -161,7 +163,7 @@ fn is_letter(c: char) -> bool {
     c.is_ascii_alphabetic()
 }
 
-/// An error repeats what it could not read, but not a megabyte of it.
+/// Shortens the input for an error message.
 fn shortened(text: &str) -> Box<str> {
     const SHOWN: usize = 60;
     match text.char_indices().nth(SHOWN) {
@@ -170,7 +172,7 @@ fn shortened(text: &str) -> Box<str> {
     }
 }
 
-/// A quota that cannot be.
+/// The error of an invalid quota.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum QuotaError {
@@ -180,19 +182,19 @@ pub enum QuotaError {
     ZeroPeriod,
     /// An amount or burst above [`Quota::MAX_AMOUNT`].
     TooMuch {
-        /// What was asked for.
+        /// The value given.
         found: u64,
     },
     /// A period above [`Span::MAX`].
     PeriodTooLong,
     /// Months that do not divide a year.
     UnevenMonths {
-        /// What was asked for.
+        /// The value given.
         months: u32,
     },
     /// A burst in time that is not a whole number of units.
     BurstNotWhole {
-        /// The burst as given.
+        /// The burst given.
         span: Span,
         /// The whole units in it.
         units: u64,
@@ -205,7 +207,7 @@ impl fmt::Display for QuotaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ZeroAmount => f.write_str(
-                "an amount of 0 admits nobody, ever; use at least 1, or a block-list to refuse a caller",
+                "an amount of 0 never admits a request; use at least 1, or a block-list to refuse a caller",
             ),
             Self::ZeroPeriod => {
                 f.write_str("a period of 0 has no rate; use at least 1us, as in `100/s`")
@@ -238,7 +240,7 @@ impl fmt::Display for QuotaError {
 
 impl core::error::Error for QuotaError {}
 
-/// A text that is not a quota.
+/// The error of a text that is not a quota.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseQuotaError {
     text: Box<str>,

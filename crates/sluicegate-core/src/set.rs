@@ -1,208 +1,74 @@
-//! Decides a set: all of its terms are admitted and charged, or nothing is.
+//! The set of checks of one request.
 
-mod desk;
+use crate::check::Check;
+use crate::receipt::ChargeId;
+use crate::time::Span;
 
-use self::desk::Desk;
-use crate::algorithm::Scene;
-use crate::ask::Ask;
-use crate::check::Set;
-use crate::decision::Decision;
-use crate::state::State;
-use crate::time::Time;
-
-/// Which of the cells handed to [`decide`] a check works on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
-    cell: usize,
-    settled: usize,
+/// The checks of one request, decided in one step: all of its terms or nothing.
+///
+/// A term is a check and the alternatives that follow it; it admits with the first of them that
+/// does. Its shadows are a term of their own that never blocks.
+#[derive(Debug, Clone, Copy)]
+pub struct Set<'a> {
+    pub(crate) checks: &'a [Check<'a>],
+    pub(crate) id: ChargeId,
+    pub(crate) independent: bool,
+    /// [`FOREVER`], or a deadline; an `Option` would take twice the room.
+    within: Span,
 }
 
-impl Place {
-    /// The check works on the cell at this index.
-    pub const fn cell(cell: usize) -> Self {
-        Self { cell, settled: usize::MAX }
+/// The deadline of a set without one.
+const FOREVER: Span = Span::from_micros(u64::MAX);
+
+impl<'a> Set<'a> {
+    /// Creates a set that charges all of these checks or none.
+    pub const fn all(checks: &'a [Check<'a>], id: ChargeId) -> Self {
+        Self { checks, id, independent: false, within: FOREVER }
     }
 
-    /// What this check does once is remembered in the cell at that index; needed where
-    /// [`Check::settles`](crate::Check::settles) names something.
+    /// Creates a set of one check.
+    pub const fn one(check: &'a Check<'a>, id: ChargeId) -> Self {
+        Self::all(core::slice::from_ref(check), id)
+    }
+
+    /// Creates a set whose terms are charged independently of each other.
+    ///
+    /// This is the behaviour of Envoy's reference rate limit service, for callers that ask for it.
+    pub const fn independent(checks: &'a [Check<'a>], id: ChargeId) -> Self {
+        Self { checks, id, independent: true, within: FOREVER }
+    }
+
+    /// Returns the checks in evaluation order.
+    pub const fn checks(&self) -> &'a [Check<'a>] {
+        self.checks
+    }
+
+    /// Returns the terms: each check with the alternatives that follow it.
+    pub fn terms(&self) -> impl Iterator<Item = &'a [Check<'a>]> + use<'a> {
+        self.checks.chunk_by(|_, next| next.is_alternative())
+    }
+
+    /// Returns the id from which its holds and receipts are derived.
+    pub const fn id(&self) -> ChargeId {
+        self.id
+    }
+
+    /// Returns whether each term is charged independently.
+    pub const fn is_independent(&self) -> bool {
+        self.independent
+    }
+
+    /// Returns the set with the time after which its caller gives up.
+    ///
+    /// It does not affect the decision; a store that may keep its callers waiting uses it as their
+    /// deadline.
     #[must_use]
-    pub const fn remembered_in(self, settled: usize) -> Self {
-        Self { settled, ..self }
+    pub fn answered_within(self, within: Option<Span>) -> Self {
+        Self { within: within.unwrap_or(FOREVER), ..self }
     }
 
-    /// The index of the cell that the check works on.
-    pub const fn index(&self) -> usize {
-        self.cell
+    /// Returns the time after which the caller gives up, if one was given.
+    pub fn within(&self) -> Option<Span> {
+        (self.within != FOREVER).then_some(self.within)
     }
-}
-
-/// What became of a set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ruling {
-    /// All terms admitted, and charged.
-    Admitted,
-    /// A term refused, and nothing was charged (an independent set charged the others).
-    Refused,
-    /// A fixed window was handed a period that `now` does not lie in. Nothing was asked or
-    /// charged: work out the period for this time and ask once more.
-    Stale,
-    /// One counter was asked under two different limits. Nothing was asked or charged: give
-    /// the limits different names.
-    Contradictory,
-}
-
-/// Decides `set` at time `now`.
-///
-/// `cells` are the counters the checks meet, `places[i]` says which one `checks[i]` does;
-/// checks with the same limit name and key have the same cell. `decisions[i]` becomes the
-/// answer to `checks[i]`, or `None` for an alternative that was not needed.
-///
-/// # Panics
-///
-/// If `places` or `decisions` is shorter than the set, or a place lies outside `cells`.
-#[inline]
-pub fn decide(
-    set: &Set<'_>,
-    now: Time,
-    places: &[Place],
-    cells: &mut [State],
-    decisions: &mut [Option<Decision>],
-) -> Ruling {
-    // Beyond the last moment that can be told, time stands still.
-    let now = now.min(Time::MAX);
-    if let ([check], [place, ..], [decision, ..]) = (set.checks, places, &mut *decisions)
-        && let (Some(bucket), Some(take)) = (check.limit().as_bucket(), check.plain_take())
-    {
-        // One bucket: what most requests owe, and the whole of what they should pay for.
-        let (state, scene) = (&mut cells[place.cell], Scene { now, set, index: 0 });
-        return bucket.take(state, &scene, take, decision);
-    }
-    decide_set(set, now, places, cells, decisions)
-}
-
-/// What became of a take on one bucket, decided without its state around it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Alone {
-    /// Whether it was admitted.
-    pub ruling: Ruling,
-    /// The answer.
-    pub decision: Decision,
-    /// When the bucket will now be full again.
-    pub full_at: Time,
-}
-
-/// Decides a set that is one take on a bucket, given when that will be full again (any time up
-/// to `now` if it is): for stores that keep nothing else of a bucket. It answers as [`decide`]
-/// does, in registers. `None` if there is more to the set, the bucket or its state than that;
-/// then [`decide`] has to be asked.
-#[inline(always)]
-#[allow(clippy::inline_always, reason = "in registers only if it is; see docs/benchmarks.md")]
-pub fn decide_alone(set: &Set<'_>, now: Time, full_at: Time) -> Option<Alone> {
-    let now = now.min(Time::MAX);
-    let [check] = set.checks else { return None };
-    let (bucket, take) = (check.limit().as_bucket()?, check.plain_take()?);
-    bucket.take_whole(full_at, &Scene { now, set, index: 0 }, take)
-}
-
-/// Decides a set whose checks are all takes on buckets, each on a counter of its own, given when
-/// those will be full again: as [`decide`] does, without their states around them. `full_at`
-/// becomes when they will now be. `None`, with nothing changed but `decisions`, if there is more
-/// to the set than that; then [`decide`] has to be asked.
-#[inline]
-pub fn decide_together(
-    set: &Set<'_>,
-    now: Time,
-    full_at: &mut [Time],
-    decisions: &mut [Option<Decision>],
-) -> Option<Ruling> {
-    let now = now.min(Time::MAX);
-    if set.independent {
-        return None;
-    }
-    let mut admitted = true;
-    let all = set.checks.iter().zip(&*full_at).zip(&mut *decisions);
-    for ((check, full_at), decision) in all {
-        let (bucket, take) = (check.limit().as_bucket()?, check.plain_take()?);
-        admitted &= bucket.judge_whole(*full_at, now, take, decision)?;
-    }
-    let all = set.checks.iter().zip(full_at).zip(decisions);
-    for (index, ((check, full_at), decision)) in all.enumerate() {
-        let (bucket, decision) = (check.limit().as_bucket()?, decision.as_mut()?);
-        if admitted {
-            let scene = Scene { now, set, index };
-            *full_at = bucket.charge_whole(*full_at, &scene, decision);
-        } else {
-            bucket.restate_whole(*full_at, now, decision);
-        }
-    }
-    Some(if admitted { Ruling::Admitted } else { Ruling::Refused })
-}
-
-#[inline(never)]
-fn decide_set(
-    set: &Set<'_>,
-    now: Time,
-    places: &[Place],
-    cells: &mut [State],
-    decisions: &mut [Option<Decision>],
-) -> Ruling {
-    let count = set.checks.len();
-    let (places, decisions) = (&places[..count], &mut decisions[..count]);
-    if is_plain(set, now, places)
-        && let Some(cells) = cells.get_mut(..count)
-    {
-        return decide_plain(set, now, cells, decisions);
-    }
-    if set.checks.iter().any(|check| check.is_stale(now)) {
-        decisions.fill(None);
-        return Ruling::Stale;
-    }
-    let mut desk = Desk { set, now, places, cells, decisions };
-    if desk.is_contradictory() {
-        desk.decisions.fill(None);
-        return Ruling::Contradictory;
-    }
-    desk.rescale();
-    if set.independent { desk.decide_each() } else { desk.decide(0..count) }
-}
-
-/// Whether this is what nearly every request owes: takes that all have to admit, each on a
-/// counter of its own, laid out in order.
-fn is_plain(set: &Set<'_>, now: Time, places: &[Place]) -> bool {
-    let mut checks = set.checks.iter().zip(places).enumerate();
-    !set.independent
-        && checks.all(|(index, (check, place))| {
-            place.cell == index && check.is_plain() && !check.is_stale(now)
-        })
-}
-
-/// Decides a plain set without the bookkeeping that only others need. The answers are those
-/// that [`Desk::decide`] would give.
-fn decide_plain(
-    set: &Set<'_>,
-    now: Time,
-    cells: &mut [State],
-    decisions: &mut [Option<Decision>],
-) -> Ruling {
-    let mut admitted = true;
-    let all = set.checks.iter().zip(&mut *cells).zip(&mut *decisions);
-    for (index, ((check, state), decision)) in all.enumerate() {
-        if let Ask::Take(take) = &check.ask {
-            let scene = Scene { now, set, index };
-            admitted &= check.limit().judge_plain(state, &scene, take, decision);
-        }
-    }
-    let all = set.checks.iter().zip(cells).zip(decisions);
-    if !admitted {
-        for (index, ((check, state), decision)) in all.enumerate() {
-            check.limit().restate_plain(state, &Scene { now, set, index }, decision);
-        }
-        return Ruling::Refused;
-    }
-    for (index, ((check, state), decision)) in all.enumerate() {
-        if let Some(decision) = decision {
-            check.limit().charge_plain(state, &Scene { now, set, index }, decision);
-        }
-    }
-    Ruling::Admitted
 }

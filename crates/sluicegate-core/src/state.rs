@@ -1,73 +1,76 @@
-//! What a store keeps for one counter.
+//! The stored state of one counter.
 
-mod bytes;
 mod codec;
-mod earlier;
 mod error;
-mod heap;
+mod heap_size;
+mod shift;
+mod varint;
 
 use std::collections::VecDeque;
 
 pub use self::error::StateError;
 
-use crate::ask::Id;
-use crate::moment::Moment;
+use crate::exact_time::ExactTime;
+use crate::receipt::ChargeId;
 use crate::time::Time;
 
-/// The state of one counter; the store files it under the limit's name and the key.
+/// The state of one counter; the store indexes it by the limit's name and the key.
 ///
-/// Which limit reads it decides what it means. A state that another algorithm left
-/// behind is read as "exhausted now": a changed rule hands nobody a second burst.
+/// Its meaning depends on the limit that reads it. A state left behind by another algorithm is
+/// read as "exhausted now", so that a changed rule never grants a second burst.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum State {
-    /// Never asked, or recovered since: the same thing.
+    /// Never used, or recovered since, which is equivalent.
     #[default]
     Vacant,
-    /// A bucket or a queue: the moment it will be full, or empty, again.
+    /// A bucket or a queue.
     Bucket {
-        /// That moment.
-        full_at: Moment,
+        /// The time at which it is full, or empty, again.
+        full_at: ExactTime,
         /// The denominator of its fraction.
         parts: u64,
     },
-    /// A calendar window and what was used of it.
+    /// A calendar window and the units used in it.
     Window {
-        /// The first moment of the window.
+        /// The first time of the window.
         start: Time,
-        /// The first moment after it.
+        /// The first time after it.
         end: Time,
         /// Units used in it.
         count: u64,
     },
     /// Counts per block of a sliding window.
     Blocks(Box<Blocks>),
-    /// Every admission of the last window.
+    /// Every admission in the last window.
     Log(Vec<Stamp>),
-    /// Who holds slots.
+    /// The holders of slots.
     Holders(Box<Holders>),
-    /// Failures, and the block they led to.
+    /// Failures, and the block after them.
     Cooling(Box<Cooling>),
-    /// A receipt that has been settled, remembered until that no longer matters.
+    /// A receipt that has been settled, stored until that no longer matters.
     Settled {
-        /// When it may be forgotten.
+        /// The time from which it may be dropped.
         until: Time,
     },
 }
 
 impl State {
-    /// A bucket that will be full at `full_at`, counted in whole microseconds as it is for most
-    /// quotas.
+    /// Creates a bucket that is full at `full_at`, in whole microseconds.
+    ///
+    /// Most quotas have no fractions.
     #[inline]
     pub const fn whole_bucket(full_at: Time) -> Self {
-        Self::Bucket { full_at: Moment::at(full_at), parts: 1 }
+        Self::Bucket { full_at: ExactTime::at(full_at), parts: 1 }
     }
 
-    /// When this bucket will be full, if that is all there is to know of it: `None` for a bucket
-    /// that counts in fractions, for one full only after [`Time::MAX`], and for all other states.
+    /// Returns when this bucket is full, if that is its complete state.
+    ///
+    /// `None` for a bucket that counts in fractions, for one full only after [`Time::MAX`], and
+    /// for all other states.
     #[inline]
     pub fn as_whole_bucket(&self) -> Option<Time> {
         match *self {
-            Self::Bucket { full_at: Moment { micros, parts: 0 }, parts: 1 }
+            Self::Bucket { full_at: ExactTime { micros, parts: 0 }, parts: 1 }
                 if micros <= Time::MAX.as_micros() =>
             {
                 Some(Time::from_micros(micros))
@@ -77,12 +80,12 @@ impl State {
     }
 }
 
-/// Counts per block, the newest first.
+/// Counts per block, newest first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Blocks {
-    /// Length of a block in microseconds.
+    /// The length of a block in microseconds.
     pub(crate) length: u64,
-    /// Index of the newest block: its start divided by the length.
+    /// The index of the newest block: its start divided by the length.
     pub(crate) newest: u64,
     /// Units per block, from the newest to the oldest that can still matter.
     pub(crate) counts: Box<[u64]>,
@@ -95,30 +98,30 @@ pub struct Stamp {
     pub(crate) units: u64,
 }
 
-/// Who holds slots, whose lease runs out first coming first.
+/// The holders of slots, ordered by the end of their leases.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Holders {
     pub(crate) list: VecDeque<Holder>,
-    /// Units of all in the list.
+    /// The units of all holders.
     pub(crate) units: u64,
 }
 
 /// One holder of concurrency slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Holder {
-    pub(crate) id: Id,
+    pub(crate) id: ChargeId,
     pub(crate) expires: Time,
     pub(crate) units: u64,
 }
 
-/// Failures of late, and the block they led to.
+/// Recent failures, and the block after them.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Cooling {
     pub(crate) failures: Vec<Stamp>,
     pub(crate) blocked_until: Time,
     /// Blocks in a row.
     pub(crate) streak: u32,
-    /// Attempts that were admitted and not reported yet.
+    /// Admitted attempts that are not reported yet.
     pub(crate) attempts: Vec<Stamp>,
 }
 
@@ -134,8 +137,8 @@ mod tests {
         }
         let others = [
             State::Vacant,
-            State::Bucket { full_at: Moment { micros: 5, parts: 1 }, parts: 3 },
-            State::Bucket { full_at: Moment::at(at), parts: 3 },
+            State::Bucket { full_at: ExactTime { micros: 5, parts: 1 }, parts: 3 },
+            State::Bucket { full_at: ExactTime::at(at), parts: 3 },
             State::whole_bucket(Time::computed(Time::MAX.as_micros() + 1)),
             State::Settled { until: at },
             State::Window { start: Time::EPOCH, end: at, count: 1 },
@@ -145,7 +148,7 @@ mod tests {
         }
     }
 
-    /// Stores keep millions of them, and every decision passes one through.
+    /// Stores keep millions of states, and every decision handles one.
     #[test]
     fn a_state_is_four_words() {
         assert_eq!(size_of::<State>(), 32);

@@ -14,33 +14,34 @@ pub struct Time(u64);
 impl Time {
     /// The beginning of 1970.
     pub const EPOCH: Self = Self(0);
-    /// The last moment that can be told, in the year 2112.
+    /// The largest representable time, in the year 2112.
     pub const MAX: Self = Self(1 << 52);
 
-    /// The time this many microseconds after 1970 began.
+    /// Creates the time this many microseconds after the beginning of 1970.
     ///
-    /// Beyond [`Time::MAX`] time stands still: nothing refills, so nothing is given away.
+    /// It saturates at [`Time::MAX`]: from then on nothing refills, so nothing is granted in
+    /// excess.
     pub const fn from_micros(micros: u64) -> Self {
         if micros > Self::MAX.0 { Self::MAX } else { Self(micros) }
     }
 
-    /// A moment computed from an exact one; may lie beyond [`Time::MAX`] by a recovery or two.
+    /// Creates a time from arithmetic; may exceed [`Time::MAX`] by a recovery or two.
     pub(crate) const fn computed(micros: u64) -> Self {
         Self(micros)
     }
 
-    /// Microseconds since 1970 began.
+    /// Returns the microseconds since the beginning of 1970.
     pub const fn as_micros(self) -> u64 {
         self.0
     }
 
-    /// How long after `earlier` this is; nothing if it is not after it.
+    /// Returns the time since `earlier`; zero if this is not after it.
     pub const fn since(self, earlier: Self) -> Span {
         Span(self.0.saturating_sub(earlier.0))
     }
 }
 
-/// A time later by a span; never beyond what still adds up exactly.
+/// Adds a span, saturating.
 impl Add<Span> for Time {
     type Output = Self;
     fn add(self, span: Span) -> Self {
@@ -57,43 +58,43 @@ impl Span {
     pub const ZERO: Self = Self(0);
     /// The longest recovery a limit may have: about 35 years.
     pub const MAX: Self = Self(1 << 50);
-    /// How far two readings of one clock may lie apart without one of them being wrong.
+    /// The largest difference between two correct readings of one clock.
     ///
-    /// State that is further ahead than a full recovery plus this was written
-    /// under a clock that has since been set back, and is read as "exhausted now".
+    /// State further ahead than a full recovery plus this was written under a clock that has since
+    /// been set back, and is read as "exhausted now".
     pub const CLOCK_SLACK: Self = Self(1_000_000);
 
-    /// A span of so many microseconds.
+    /// Creates a span of microseconds.
     pub const fn from_micros(micros: u64) -> Self {
         Self(micros)
     }
 
-    /// A span of so many milliseconds.
+    /// Creates a span of milliseconds.
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis.saturating_mul(1_000))
     }
 
-    /// A span of so many seconds.
+    /// Creates a span of seconds.
     pub const fn from_secs(secs: u64) -> Self {
         Self(secs.saturating_mul(1_000_000))
     }
 
-    /// Microseconds in this span.
+    /// Returns the microseconds in this span.
     pub const fn as_micros(self) -> u64 {
         self.0
     }
 
-    /// Milliseconds in this span, rounded up: a promise may be kept late, never broken early.
+    /// Returns the milliseconds in this span, rounded up: waits may be longer, never shorter.
     pub const fn as_millis_ceil(self) -> u64 {
         self.0.div_ceil(1_000)
     }
 
-    /// Seconds in this span, rounded up.
+    /// Returns the seconds in this span, rounded up.
     pub const fn as_secs_ceil(self) -> u64 {
         self.0.div_ceil(1_000_000)
     }
 
-    /// The length of a unit of time, by the names that people write: `ms`, `min`, `hours`.
+    /// Returns the length of a unit of time by its usual names: `ms`, `min`, `hours`.
     pub fn of_unit(name: &str) -> Option<Self> {
         let micros = match name.to_ascii_lowercase().as_str() {
             "us" | "µs" | "μs" => 1,
@@ -108,7 +109,7 @@ impl Span {
         Some(Self(micros))
     }
 
-    /// Whether this is no time at all.
+    /// Returns whether the span is zero.
     pub const fn is_zero(self) -> bool {
         self.0 == 0
     }
@@ -121,7 +122,7 @@ impl Add for Span {
     }
 }
 
-/// What is left of a span; nothing if the other is longer.
+/// Subtracts a span; zero if it is the longer one.
 impl Sub for Span {
     type Output = Self;
     fn sub(self, other: Self) -> Self {
@@ -143,7 +144,7 @@ impl From<Duration> for Span {
     }
 }
 
-/// The largest unit that divides the span, as in `15min`, `1500ms` or `1day`.
+/// Formats with the largest unit that divides the span, as in `15min`, `1500ms` or `1day`.
 impl fmt::Display for Span {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const UNITS: [(u64, &str); 7] = [
@@ -168,7 +169,7 @@ impl fmt::Display for Span {
     }
 }
 
-/// A half-open stretch of time, `start` in it and `end` not: one calendar window.
+/// A half-open period of time, `[start, end)`, such as a calendar window.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Period {
     start: Time,
@@ -176,17 +177,17 @@ pub struct Period {
 }
 
 impl Period {
-    /// The period from `start` up to, not including, `end`; `None` if that is empty.
+    /// Creates the period from `start` up to, not including, `end`; `None` if that is empty.
     pub fn new(start: Time, end: Time) -> Option<Self> {
         (start < end).then_some(Self { start, end })
     }
 
-    /// The first moment in the period.
+    /// Returns the first time in the period.
     pub const fn start(self) -> Time {
         self.start
     }
 
-    /// The first moment after the period.
+    /// Returns the first time after the period.
     pub const fn end(self) -> Time {
         self.end
     }
@@ -195,7 +196,7 @@ impl Period {
         (self.start, self.end)
     }
 
-    /// Whether a time lies in the period.
+    /// Returns whether a time is in the period.
     pub fn contains(self, time: Time) -> bool {
         self.start <= time && time < self.end
     }

@@ -1,6 +1,6 @@
-//! The core from outside: the bounds it promises, its honesty, its parsers.
+//! Tests of the public API: bounds, correct decisions, parsers.
 
-// Tests say what is wrong by panicking.
+// Tests report failures by panicking.
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic)]
 
 mod it {

@@ -8,12 +8,12 @@ use crate::rule_file::{Algorithm, Quota, RuleFile};
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Case {
-    /// The seed that the case was made from; 0 for a case written by hand.
+    /// The seed of the case; 0 for a case written by hand.
     #[serde(default)]
     pub(crate) seed: u64,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) about: String,
-    /// Set in a case that is known to break a promise: the promise that it breaks.
+    /// The promise that a case is known to break, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) breaks: Option<Promise>,
     pub(crate) store: StoreKind,
@@ -30,7 +30,7 @@ pub(crate) enum Promise {
     Envelope,
 }
 
-/// Where counters live.
+/// The kind of a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum StoreKind {
@@ -44,9 +44,9 @@ pub(crate) enum StoreKind {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Step {
-    /// Names the step for later ones.
+    /// The id of the step, for later steps.
     pub(crate) id: u32,
-    /// Microseconds that the clock moves before the action; back where negative.
+    /// Microseconds by which the clock moves before the action; negative moves it back.
     pub(crate) wait_us: i64,
     pub(crate) node: usize,
     pub(crate) action: Action,
@@ -111,13 +111,13 @@ pub(crate) enum Action {
 pub(crate) enum Via {
     Http,
     Authorize,
-    /// As a proxy asks that lets its client choose the query.
+    /// As a proxy sends it whose client controls the query.
     Tricked,
     Resp,
     Grpc,
 }
 
-/// A request, as far as rules look at it.
+/// A request, as far as rules depend on it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, Default)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Request {
@@ -173,7 +173,7 @@ impl Request {
 }
 
 impl Request {
-    /// The room in the path; upstreams disagree about a path with `..` in it, so that names none.
+    /// Returns the room in the path; paths with `..` are ambiguous upstream, so they have none.
     fn room(&self) -> Option<&str> {
         let (room, rest) = self.path.strip_prefix("/rooms/")?.split_once('/')?;
         (!rest.contains("..")).then_some(room)
@@ -196,7 +196,7 @@ pub(crate) struct Throttle {
     pub(crate) key: String,
     pub(crate) quota: Quota,
     pub(crate) algorithm: Algorithm,
-    /// Units; negative units are given back (`CL.THROTTLE` alone).
+    /// Units; negative units are refunded (`CL.THROTTLE` alone).
     pub(crate) cost: i64,
 }
 

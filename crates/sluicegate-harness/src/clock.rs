@@ -4,7 +4,7 @@ use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
-/// Where clocks start: some day in 2026, in the middle of a second.
+/// The initial time: some day in 2026, in the middle of a second.
 pub(crate) const START: u64 = 1_790_000_123_456_789;
 
 /// A file that holds the time; nodes read it whenever they need the time.

@@ -1,13 +1,13 @@
-//! Moments at which decisions change: exactly full, at `retry_after`, the end of a window.
+//! Times at which decisions change: exactly full, at `retry_after`, the end of a window.
 
 use crate::model::Evaluation;
-use crate::rng::Rng;
+use sluicegate_testkit::Rng;
 
-/// Moments that the last answers named, in microseconds.
+/// Times named by the last answers, in microseconds.
 #[derive(Debug, Default)]
 pub(crate) struct Edges(Vec<u64>);
 
-/// The most moments to remember.
+/// The most times to keep.
 const MOST: usize = 24;
 
 impl Edges {
@@ -21,7 +21,7 @@ impl Edges {
         self.0.drain(..over);
     }
 
-    /// Remembers a moment that a rule file names.
+    /// Adds a time that a rule file names.
     pub(crate) fn add(&mut self, moment: u64) {
         self.0.push(moment);
     }

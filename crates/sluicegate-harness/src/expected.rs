@@ -1,4 +1,4 @@
-//! Expected answers: an evaluation in the words of each transport.
+//! Expected answers: an evaluation in the format of each transport.
 
 mod grpc;
 mod headers;
@@ -12,7 +12,7 @@ pub(crate) use self::http::{authorize, batch, check, report, throttle, throttle_
 pub(crate) use self::resp::{checked, throttled};
 pub(crate) use self::settlements::{released, renewed, settled};
 
-/// In place of a slot or a reservation, whose text is not foretold.
+/// Replaces slots and reservations, whose text is unpredictable.
 pub(crate) const TOKEN: &str = "<token>";
 
 /// Milliseconds, rounded up.

@@ -5,8 +5,8 @@ mod rules;
 mod traffic;
 
 use crate::case::{Case, Request, StoreKind};
-use crate::rng::Rng;
 use crate::rule_file::{Rule, RuleFile};
+use sluicegate_testkit::Rng;
 
 pub(crate) const USERS: [&str; 3] = ["u1", "u2", "u3"];
 pub(crate) const ADDRESSES: [&str; 2] = ["203.0.113.1", "203.0.113.2"];

@@ -1,4 +1,4 @@
-//! Runs cases for a time, on several workers, and writes down the ones that differ.
+//! Runs cases for a time, on several workers, and records the ones that differ.
 
 use std::fs;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,12 +17,15 @@ use crate::store::Stores;
 const GAVE_UP: &str = "the harness gave up";
 /// The most attempts to make a case smaller; each one starts the program.
 const ATTEMPTS: usize = 120;
+/// How often a difference that threads may have caused has to occur again: a busy machine delays
+/// the same thread in the same way more than once.
+const REPEATS: usize = 4;
 
 /// Runs cases on one program.
 #[derive(Debug, Clone)]
 pub struct Harness {
     program: PathBuf,
-    /// Where files of cases that differ are written.
+    /// The folder for files of cases that differ.
     folder: PathBuf,
     workers: usize,
     shrinks: bool,
@@ -33,7 +36,7 @@ pub struct Harness {
 pub struct Finding {
     /// The seed of the case before it was shrunk.
     pub seed: u64,
-    /// The place of the first step that differed, before the case was shrunk.
+    /// The index of the first step that differed, before the case was shrunk.
     pub step: usize,
     /// The file that replays it.
     pub file: PathBuf,
@@ -41,7 +44,7 @@ pub struct Finding {
     pub what: String,
 }
 
-/// The sum of a run.
+/// The totals of a run.
 #[derive(Debug, Clone, Default)]
 pub struct Summary {
     /// Cases that were run.
@@ -76,7 +79,7 @@ impl Harness {
         Self { program: program.into(), folder: folder.into(), workers: 3, shrinks: true }
     }
 
-    /// Keeps cases that differ as they are.
+    /// Returns the harness without shrinking.
     #[must_use]
     pub fn without_shrinking(self) -> Self {
         Self { shrinks: false, ..self }
@@ -133,8 +136,10 @@ impl Harness {
     }
 
     fn repeats(&self, stores: &mut Stores, case: &Case, difference: &Difference) -> bool {
-        let again = self.run(stores, case).difference;
-        again.is_some_and(|again| again.kind() == difference.kind())
+        (0..REPEATS).all(|_| {
+            let again = self.run(stores, case).difference;
+            again.is_some_and(|again| again.kind() == difference.kind())
+        })
     }
 
     /// Shrinks a case that differs and writes it down.
@@ -160,7 +165,7 @@ impl Harness {
         Finding { seed, step, file, what: described(&small, &last) }
     }
 
-    /// Runs the case of a file; says what differs, or which promise it breaks.
+    /// Runs the case of a file; returns the difference, or the promise it breaks.
     pub fn replay(&self, file: &Path) -> Result<(), String> {
         let text =
             fs::read_to_string(file).map_err(|error| format!("{}: {error}", file.display()))?;
@@ -190,9 +195,10 @@ fn keeps_its_quotas(case: &Case) -> bool {
     case.breaks.is_none() && case.rules.overrides.is_empty() && !case.steps.iter().any(changes)
 }
 
-/// Whether threads of a node decide which calls are under way when the clock moves.
+/// Returns whether the threads of a node determine which calls are in flight when the clock moves.
 ///
-/// Only a difference that repeats counts in such a case; others are reported, and few are accepted.
+/// Only a difference that repeats counts in such a case; others are reported, and few are
+/// accepted.
 fn depends_on_threads(case: &Case) -> bool {
     let slow = |step: &Step| matches!(step.action, Action::Fault { fault: Fault::Slow, .. });
     case.store == StoreKind::Cluster && case.steps.iter().any(slow)

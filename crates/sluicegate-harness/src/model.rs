@@ -1,8 +1,11 @@
 //! The model of the program, in exact fractions.
 //!
-//! Limits are decided by the oracle, which shares no code with the deciding core. Everything around
-//! them (which rules apply, which limits, which counter, at what cost, which decision says most) is
-//! derived here from the rule file as data, and shares no code with the program either.
+//! Limits are decided by the oracle, which shares no code with the decision core. Everything
+//! around them (which rules apply, which limits, which counter, at what cost, which decision is
+//! the strictest) is derived here from the rule file as data, and shares no code with the program
+//! either.
+
+// Long because it holds the state of the model and every request that changes it.
 
 mod changes;
 mod counts;
@@ -35,7 +38,7 @@ pub(crate) struct Model {
     file: RuleFile,
     changes: Changes,
     now: u64,
-    /// The slots and reservations that steps were handed, by the id of the step.
+    /// The slots and reservations that steps received, by the id of the step.
     slots: HashMap<u32, Vec<Charge>>,
     reservations: HashMap<u32, Vec<Charge>>,
     counts: Vec<Counts>,
@@ -49,7 +52,7 @@ struct Charge {
     step: usize,
     place: usize,
     units: u64,
-    /// The tier of the caller then.
+    /// The tier of the caller at that time.
     tier: Option<String>,
 }
 
@@ -97,7 +100,7 @@ impl Model {
         self.file = file;
     }
 
-    /// Forgets all counters, as a store that lost its data.
+    /// Clears all counters, as a store that lost its data.
     pub(crate) fn forget_shared(&mut self) {
         self.oracle.forget_cells(|_, key| !key.starts_with("node "));
         self.envelopes = Envelopes::default();
@@ -258,7 +261,7 @@ impl Model {
         self.reservations.contains_key(&of)
     }
 
-    /// The first counter that admitted more than its envelope, in words.
+    /// Returns the first counter that admitted more than its envelope, as text.
     pub(crate) fn broken_envelope(&self) -> Option<String> {
         self.envelopes.broken()
     }
@@ -288,9 +291,10 @@ impl Model {
         Settlement { limits: limits.collect() }
     }
 
-    /// Finds the limit of a charge in the file as it is now.
+    /// Finds the limit of a charge in the current file.
     ///
-    /// It is the one with the same figures, or the first of its name; the caller's tier comes before others.
+    /// It is the one with the same parameters, or the first of its name; the caller's tier comes
+    /// before others.
     fn limit_now(&self, charge: &Charge) -> Option<Limit> {
         let rule = &charge.check.rule.and_then(|place| self.file.rules.get(place))?;
         let before = &charge.check.limit;
@@ -327,9 +331,9 @@ impl Model {
         Evaluation { outcome, checks, verdict, cost, tier, unlimited, now: self.now }
     }
 
-    /// The decisions on a set that limits of one node refuse before the shared store is asked.
+    /// Returns the decisions on a set that is refused by limits of one node alone.
     ///
-    /// The shared limits are not asked then. A queue of the node is asked last instead.
+    /// The shared limits are not evaluated then. A queue of the node is evaluated last instead.
     fn refused_by_node(&mut self, checks: &[Planned]) -> Option<Vec<Option<ExpectedDecision>>> {
         let is_take = |check: &Planned| matches!(check.ask, AskSpec::Take { .. });
         let own: Vec<usize> =
@@ -341,7 +345,7 @@ impl Model {
         if !checks.iter().any(|check| is_take(check) && !check.shadow) {
             return None;
         }
-        // A set that is refused changes nothing, and says how each of its checks stands.
+        // A refused set changes nothing, and reports the usage of each of its checks.
         let mut asked: Vec<Planned> = own.iter().map(|place| checks[*place].clone()).collect();
         asked.push(never());
         let (_, mut made) = self.ask(&asked, false);
@@ -355,7 +359,7 @@ impl Model {
         Some(decisions)
     }
 
-    /// Asks the oracle; says whether the set was admitted, and every decision.
+    /// Calls the oracle; returns whether the set was admitted, and every decision.
     fn ask(
         &mut self,
         checks: &[Planned],
@@ -382,7 +386,7 @@ impl Model {
         (expected.admitted, expected.decisions)
     }
 
-    /// Keeps the slots and reservations that a request was handed.
+    /// Stores the slots and reservations that a request received.
     fn remember(&mut self, step: u32, request: &Request, evaluation: &Evaluation) {
         let index = self.oracle.steps().wrapping_sub(1);
         let decisions = evaluation.verdict.as_ref().map(|verdict| &verdict.decisions);
@@ -414,7 +418,7 @@ fn never() -> Planned {
     Planned::without_rule(limit, "never".to_owned(), ask)
 }
 
-/// The decision of a policy: the counter is not known, and told as untouched.
+/// The decision of a fallback: the counter is unknown, and reported as unused.
 fn policy_decision(check: &Planned, admitted: bool) -> ExpectedDecision {
     let allowed = check.unasked == Some(true);
     let granted = match check.ask {

@@ -16,7 +16,7 @@ use crate::client::{Answer, Descriptor, GrpcClient, HttpClient};
 pub(crate) struct Node {
     child: Child,
     pub(crate) http: HttpClient,
-    /// For questions beside a request that is under way.
+    /// For requests while another one is in flight.
     probe: HttpClient,
     pub(crate) resp: Connection,
     /// Absent once the node is being ended.
@@ -24,13 +24,13 @@ pub(crate) struct Node {
     log: std::path::PathBuf,
 }
 
-/// A program that was started and has not said yet where it listens.
+/// A program that was started and does not listen yet.
 pub(crate) struct Starting {
     child: Child,
     log: std::path::PathBuf,
 }
 
-/// The start of a node: what it is, and its files.
+/// The configuration of a node.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Start<'a> {
     pub(crate) program: &'a Path,
@@ -113,14 +113,14 @@ impl Node {
         fs::read_to_string(&self.log).unwrap_or_default()
     }
 
-    /// Asks the program to read its rule file now.
+    /// Makes the program reload its rule file.
     pub(crate) fn hang_up(&self) {
         let _ = kill_process(Pid::from_child(&self.child), Signal::HUP);
     }
 
-    /// Ends the program as an operator would, and waits until it has ended.
+    /// Terminates the program with a signal, and waits until it has ended.
     pub(crate) fn terminate(mut self) {
-        // Connections that stay open would be waited for.
+        // The program would wait for open connections.
         self.http.close();
         self.probe.close();
         self.grpc = None;

@@ -142,7 +142,7 @@ impl Algorithm {
         }
     }
 
-    /// Whether the state is a moment at which the bucket is full again.
+    /// Whether the state is a time at which the bucket is full again.
     pub(crate) fn is_bucket(self) -> bool {
         matches!(self, Self::TokenBucket | Self::LeakyBucket | Self::Queue)
     }
@@ -202,7 +202,7 @@ pub(crate) enum OnStoreError {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Override {
-    /// A user; everybody without one.
+    /// A user; all users if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) user: Option<String>,
     pub(crate) rule: String,
@@ -249,7 +249,7 @@ pub(crate) enum HeaderNames {
     Off,
 }
 
-/// The address and the sentence that `upgrade` stands for.
+/// The address and the sentence that `upgrade` refers to.
 pub(crate) const UPGRADE: (&str, &str) = ("https://example.com/plans", "Another plan has more.");
 
 impl RuleFile {

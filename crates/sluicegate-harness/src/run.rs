@@ -1,5 +1,7 @@
 //! Runs a case on the real program and compares every answer with the model.
 
+// Long because it holds the runner of a case with all of its steps.
+
 mod answer;
 mod fault;
 mod send;
@@ -20,10 +22,10 @@ use crate::model::Model;
 use crate::node::{Node, Start, Starting};
 use crate::store::{Shared, Stores};
 
-/// The invalidations that a node has heard.
-const HEARD: &str = "sluicegate_store_invalidations_total";
+/// The invalidations that a node has received.
+const RECEIVED: &str = "sluicegate_store_invalidations_total";
 
-/// Fields that tell a wait, or the moment of a reset.
+/// Fields with a wait, or with the time of a reset.
 const WAITS: [&str; 9] = [
     "retry_after_ms",
     "reset_after_ms",
@@ -39,13 +41,13 @@ const WAITS: [&str; 9] = [
 /// The first difference of a case.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Difference {
-    /// The place of the step; one behind the last for the state at the end.
+    /// The index of the step; one past the last for the state at the end.
     pub(crate) step: usize,
     pub(crate) what: Vec<String>,
 }
 
 impl Difference {
-    /// The field that differs, so that a smaller case is known to show the same.
+    /// Returns the field that differs, to verify that a smaller case shows the same difference.
     pub(crate) fn kind(&self) -> String {
         let first = self.what.first().map(String::as_str).unwrap_or_default();
         let field = first.split(": ").next().unwrap_or_default();
@@ -53,7 +55,7 @@ impl Difference {
     }
 }
 
-/// Counts of what a run has seen.
+/// The counts of a run.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Seen {
     pub(crate) steps: u64,
@@ -63,11 +65,11 @@ pub(crate) struct Seen {
     pub(crate) by_memory: u64,
 }
 
-/// The end of a run.
+/// The result of a run.
 pub(crate) struct Outcome {
     pub(crate) difference: Option<Difference>,
     pub(crate) seen: Seen,
-    /// The first counter that admitted more than its bound, in words.
+    /// The first counter that admitted more than its bound, as text.
     pub(crate) broken_envelope: Option<String>,
 }
 
@@ -88,9 +90,11 @@ struct Runner<'s> {
     reservations: HashMap<u32, String>,
     seen: Seen,
     reloads: u64,
-    /// The invalidations that every node has heard since the subscription began, and those of before.
-    heard: u64,
-    heard_before: Vec<u64>,
+    /// The invalidations that were published since the subscription began.
+    published: u64,
+    /// Those of them, and those that each node had received, when the nodes were ready.
+    published_before: u64,
+    received_before: Vec<u64>,
     failure: Option<String>,
     /// Whether a deny cache gave the last answer, or a part of it.
     last_by_memory: bool,
@@ -139,8 +143,9 @@ impl<'s> Runner<'s> {
             reservations: HashMap::new(),
             seen: Seen::default(),
             reloads: 0,
-            heard: 0,
-            heard_before: vec![0; case.nodes],
+            published: 0,
+            published_before: 0,
+            received_before: vec![0; case.nodes],
             failure,
             last_by_memory: false,
             slowed: false,
@@ -148,8 +153,17 @@ impl<'s> Runner<'s> {
         };
         if runner.failure.is_none() {
             runner.wait_until_ready();
+            runner.count_invalidations_from_here();
         }
         runner
+    }
+
+    /// Leaves out the invalidations so far: nodes of the case before may have published some late.
+    fn count_invalidations_from_here(&mut self) {
+        let Some(shared) = &mut self.shared else { return };
+        self.published = shared.invalidations();
+        self.published_before = self.published;
+        self.received_before = self.nodes.iter_mut().map(|node| node.metric(RECEIVED)).collect();
     }
 
     /// Waits until every node has reached the store.
@@ -170,7 +184,7 @@ impl<'s> Runner<'s> {
         }
         for (place, step) in case.steps.iter().enumerate() {
             if matches!(step.action, Action::Load { .. }) {
-                // Its decisions are made at times that nobody foretells, so the state is compared before.
+                // Its decisions are made at unpredictable times, so the state is compared before.
                 let mut what = self.end();
                 if what.is_empty() {
                     what = self.step(step);
@@ -187,7 +201,7 @@ impl<'s> Runner<'s> {
         (!what.is_empty()).then(|| self.difference(case.steps.len(), what))
     }
 
-    /// A difference with the warnings of the nodes behind it.
+    /// Returns a difference together with the warnings of the nodes.
     fn difference(&self, step: usize, mut what: Vec<String>) -> Difference {
         for (place, node) in self.nodes.iter().enumerate() {
             let log = node.log();
@@ -220,15 +234,15 @@ impl<'s> Runner<'s> {
         }
     }
 
-    /// Waits until all nodes have heard of changed counters, and looks at the lifetimes of keys.
+    /// Waits until all nodes have received the invalidations, and looks at the lifetimes of keys.
     fn settle_down(&mut self) -> Vec<String> {
         let Some(shared) = &mut self.shared else { return Vec::new() };
         let published = shared.invalidations();
-        if published > self.heard {
-            for (node, before) in self.nodes.iter_mut().zip(&self.heard_before) {
-                node.wait_for(HEARD, before + published);
+        if published > self.published {
+            for (node, before) in self.nodes.iter_mut().zip(&self.received_before) {
+                node.wait_for(RECEIVED, before + published - self.published_before);
             }
-            self.heard = published;
+            self.published = published;
         }
         match shared.note_lifetimes(self.model.now()) {
             Some(key) => vec![format!("the key {key:?} has no time to live")],
@@ -263,7 +277,14 @@ impl<'s> Runner<'s> {
             }
         }
         let mut out = Vec::new();
+        let published = self.shared.as_mut().map_or(0, Shared::invalidations);
+        let published = published - self.published_before.min(published);
         for place in 0..self.nodes.len() {
+            let received = self.nodes[place].metric(RECEIVED) - self.received_before[place];
+            if received > 0 && published == 0 {
+                // The fence of `settle_down` would be void.
+                out.push(format!("node {place} received {received} invalidations of none"));
+            }
             let found: Value = self.nodes[place]
                 .metrics()
                 .into_iter()
@@ -311,7 +332,8 @@ impl<'s> Runner<'s> {
         self.seen.answers += 1;
         let mut what = differences(expected, found);
         if self.last_by_memory && self.slowed {
-            // A deny cache knows the store's time to within the longest call, and tells the longer wait.
+            // A deny cache knows the store's time to within the longest call, and reports the
+            // longer wait.
             what.retain(|line| !is_wait(line));
         }
         if !what.is_empty() && self.last_by_memory {

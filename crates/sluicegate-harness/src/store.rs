@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 
-use sluicegate_testkit::{Cluster, Connection, Kind, Server, Value};
+use sluicegate_testkit::{Cluster, Connection, Server, ServerKind, Value};
 
 use crate::case::StoreKind;
 
-/// The channel on which scripts name counters that other nodes have to forget.
-const CHANNEL: &str = "sluicegate:freed";
+/// The channel on which scripts announce counters that other nodes have to invalidate.
+const CHANNEL: &str = "sluicegate:1:freed";
 /// Milliseconds that scripts add to every TTL when the time is an argument.
 const EXTRA: i64 = 3_600_000;
 
-/// Servers that are started once and used by one case after the other.
+/// Servers that are started once and reused by all cases.
 #[derive(Default)]
 pub(crate) struct Stores {
     redis: Option<Server>,
@@ -20,22 +20,24 @@ pub(crate) struct Stores {
 }
 
 impl Stores {
-    /// The servers of a kind, empty; nothing for the memory store.
+    /// Returns the servers of a kind, empty; `None` for the memory store.
     pub(crate) fn empty(&mut self, kind: StoreKind) -> Option<Shared<'_>> {
         let (servers, url): (Vec<&Server>, String) = match kind {
             StoreKind::Memory => return None,
             StoreKind::Redis => {
-                let server = self.redis.get_or_insert_with(|| Server::setup(Kind::Redis).start());
+                let server =
+                    self.redis.get_or_insert_with(|| Server::setup(ServerKind::Redis).start());
                 (vec![server], server.url())
             }
             StoreKind::Valkey => {
-                let server = self.valkey.get_or_insert_with(|| Server::setup(Kind::Valkey).start());
+                let server =
+                    self.valkey.get_or_insert_with(|| Server::setup(ServerKind::Valkey).start());
                 (vec![server], server.url())
             }
             StoreKind::Cluster => {
-                let cluster = self
-                    .cluster
-                    .get_or_insert_with(|| Cluster::setup(Kind::Valkey).replicas_each(0).start());
+                let cluster = self.cluster.get_or_insert_with(|| {
+                    Cluster::setup(ServerKind::Valkey).replicas_each(0).start()
+                });
                 (cluster.servers().iter().collect(), cluster.url())
             }
         };
@@ -54,13 +56,14 @@ pub(crate) struct Shared<'s> {
     pub(crate) url: String,
     subscriptions: Vec<Subscription>,
     fences: u64,
-    /// For each key the moment of its expiry on the driven clock, in milliseconds.
+    /// For each key the time of its expiry on the driven clock, in milliseconds.
     lifetimes: HashMap<Vec<u8>, i64>,
-    /// The earliest server's time of the last look, in milliseconds: later writes came after it.
+    /// The earliest server's time of the last reading, in milliseconds: later writes came after
+    /// it.
     looked: i64,
 }
 
-/// A subscriber beside the nodes, which sees their messages.
+/// A subscriber besides the nodes, which receives their messages.
 struct Subscription {
     connection: Connection,
     invalidations: u64,
@@ -98,7 +101,7 @@ impl Shared<'_> {
         }
     }
 
-    /// The invalidations that every node hears, counted once all that were published have arrived.
+    /// Returns the invalidations that every node receives, after all published ones have arrived.
     pub(crate) fn invalidations(&mut self) -> u64 {
         self.fences += 1;
         let fences: Vec<String> = (0..self.servers.len())
@@ -113,15 +116,15 @@ impl Shared<'_> {
         self.subscriptions.iter().map(|subscription| subscription.invalidations).sum()
     }
 
-    /// Subscribes anew after servers were restarted; counts of before are void.
+    /// Subscribes again after servers were restarted; earlier counts are void.
     pub(crate) fn resubscribe(&mut self) {
         self.subscriptions = self.servers.iter().map(|server| Subscription::to(server)).collect();
         self.lifetimes.clear();
     }
 
-    /// Notes the lifetimes of keys that were written since the last look.
+    /// Records the lifetimes of keys that were written since the last reading.
     ///
-    /// Says which key has none, if any.
+    /// Returns a key without a lifetime, if any.
     pub(crate) fn note_lifetimes(&mut self, now: u64) -> Option<String> {
         let now = i64::try_from(now / 1_000).expect("the driven clock is in this age");
         let (mut seen, mut looked) = (HashMap::new(), i64::MAX);
@@ -159,17 +162,18 @@ impl Shared<'_> {
         for key in gone {
             self.lifetimes.remove(&key);
             for server in &self.servers {
-                // A server of a cluster that does not have the key says so, which is as good.
+                // A server of a cluster that does not have the key returns an error, which is
+                // fine.
                 server.command(&[b"DEL".as_slice(), &key]);
             }
         }
     }
 }
 
-/// Lists the server's time and every key with the moment of its expiry.
+/// Lists the server's time and every key with the time of its expiry.
 ///
-/// The moment is 0 for a key whose lifetime was not written since the last look: a look marks keys by a far
-/// moment. The list of nodes is left out.
+/// The time is 0 for a key whose lifetime was not written since the last reading: a reading marks
+/// keys by a far time. The list of nodes is omitted.
 const EXPIRIES: &str = "#!lua flags=allow-cross-slot-keys
     local time = redis.call('TIME') \
     local out = { time[1] * 1000 + math.floor(time[2] / 1000) } \

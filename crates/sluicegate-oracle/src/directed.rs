@@ -1,4 +1,4 @@
-//! The directed cases: stories that walk up to each edge and step over it.
+//! The directed cases: sequences of steps around each edge.
 
 mod bucket;
 mod common;

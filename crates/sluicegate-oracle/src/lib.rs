@@ -1,10 +1,10 @@
-//! The slow, obvious reference of every limit: it writes the values the fast core must agree with.
+//! The slow, obvious reference of every limit, which generates the test vectors.
 //!
-//! Nothing here is shared with the deciding core, on purpose: two independent readings of the same
-//! contract that agree on millions of steps are worth more than one reading tested against itself.
+//! It shares no code with the decision core, on purpose: two independent implementations of the
+//! same contract that agree on millions of steps are worth more than one tested against itself.
 
 #![forbid(unsafe_code)]
-// A trace that contradicts itself is a mistake of whoever wrote it; stopping loudly is the answer.
+// A contradictory trace is a mistake of its author, so the oracle panics.
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used)]
 
 pub mod directed;

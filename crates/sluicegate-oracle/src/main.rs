@@ -1,4 +1,4 @@
-//! Writes the vector files, or checks that the files on disk are what it would write.
+//! Writes the vector files, or checks that the files on disk are up to date.
 
 #![forbid(unsafe_code)]
 
@@ -41,7 +41,7 @@ fn check(folder: &Path) -> Result<(), String> {
         let found = std::fs::read_to_string(&path)
             .map_err(|error| format!("{}: {error}", path.display()))?;
         if found != to_text(&file) {
-            return Err(format!("{}: differs from what the oracle writes", path.display()));
+            return Err(format!("{}: differs from the output of the oracle", path.display()));
         }
     }
     Ok(())

@@ -26,7 +26,7 @@ use self::sliding_log::SlidingLog;
 use self::sliding_window::SlidingWindow;
 use crate::trace::{AlgorithmSpec, AskSpec, CheckSpec, Expected, LimitSpec, Step};
 
-/// A limit, ready to be asked.
+/// A limit with its rule.
 struct Limit {
     name: String,
     rule: Box<dyn Rule>,
@@ -38,12 +38,12 @@ pub struct Oracle {
     limits: BTreeMap<String, Limit>,
     cells: HashMap<CellName, Cell>,
     receipts: BTreeMap<ReceiptId, Receipt>,
-    /// Changes of tier that were made, and until when nobody makes them again.
+    /// The changes of tier that were made, and until when they are stored.
     rescaled: HashMap<u64, u64>,
     steps: usize,
 }
 
-/// How long a change of tier is remembered at least, in microseconds.
+/// The shortest time that a change of tier is stored, in microseconds.
 const REMEMBERED: u64 = 60_000_000;
 
 impl Oracle {
@@ -54,19 +54,19 @@ impl Oracle {
         Oracle { limits, cells, receipts: BTreeMap::new(), rescaled, steps: 0 }
     }
 
-    /// Makes a limit known under a handle, unless it is.
+    /// Adds a limit under a handle, unless it exists.
     pub fn define(&mut self, handle: &str, spec: &LimitSpec) {
         if !self.limits.contains_key(handle) {
             self.limits.insert(handle.to_owned(), limit(spec));
         }
     }
 
-    /// Makes the cells vacant whose limit and key are chosen, as a store that lost its data.
+    /// Makes the chosen cells vacant, as in a store that lost its data.
     pub fn forget_cells(&mut self, chosen: impl Fn(&str, &str) -> bool) {
         self.cells.retain(|(limit, key), _| !chosen(limit, key));
     }
 
-    /// Applies the next step and says what it must answer.
+    /// Applies the next step and returns the expected answer.
     ///
     /// # Panics
     ///
@@ -96,17 +96,17 @@ impl Oracle {
         Expected { stale: false, admitted, decisions }
     }
 
-    /// How many steps were applied; the index of the next one.
+    /// Returns the number of steps applied, which is the index of the next one.
     pub fn steps(&self) -> usize {
         self.steps
     }
 
-    /// Forgets the receipts of earlier steps, which no later step may name any more.
+    /// Drops the receipts of earlier steps, which no later step may refer to.
     pub fn forget_receipts_before(&mut self, step: usize) {
         self.receipts = self.receipts.split_off(&(step, 0));
     }
 
-    /// Whether a receipt of that step and check can be named.
+    /// Returns whether that step and check have a receipt.
     pub fn has_receipt(&self, step: usize, check: usize) -> bool {
         self.receipts.contains_key(&(step, check))
     }
@@ -115,7 +115,7 @@ impl Oracle {
         self.limits.get(handle).unwrap_or_else(|| panic!("there is no limit {handle:?}"))
     }
 
-    /// Changes the tier, if that is what the check says and if it has not been done.
+    /// Applies the change of tier of a check, if it has one that is not applied yet.
     fn rescale(&mut self, check: &CheckSpec, now: u64) {
         let AskSpec::Rescale { from, id } = check.ask else { return };
         let Limit { name, rule, .. } = self.limit(&check.limit);
@@ -126,7 +126,7 @@ impl Oracle {
             let cell = self.cells.entry(name).or_default();
             to.pour_over(&from, cell, When { now, period: None });
         }
-        // Each arrival counts: the last of many is remembered for as long as the first.
+        // Each arrival counts: the last of many is stored for as long as the first.
         let longest = from.longest().max(to.longest()).max(REMEMBERED);
         self.rescaled.insert(id, now + longest);
     }
@@ -137,7 +137,7 @@ impl Oracle {
     }
 }
 
-/// The indices of the checks of each term.
+/// Returns the indices of the checks of each term.
 fn terms(checks: &[CheckSpec]) -> Vec<Vec<usize>> {
     let mut terms: Vec<Vec<usize>> = Vec::new();
     for (index, check) in checks.iter().enumerate() {

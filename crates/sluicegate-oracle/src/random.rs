@@ -1,16 +1,15 @@
-//! Random traces that keep close to the edges, for differential runs.
+//! Random traces close to the edges, for comparisons of implementations.
 
 mod changes;
-mod dice;
 mod quotas;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use self::changes::Changes;
-use self::dice::Dice;
 use crate::trace::{AlgorithmSpec, AskSpec, CheckSpec, Expected, Gate, LimitSpec, Step};
+use sluicegate_testkit::Rng;
 
-/// How many steps back a settle or renew may reach.
+/// The most steps that a settle or renew may reach back.
 pub const RECEIPT_REACH: usize = 64;
 
 const EARLIEST: u64 = 1_000_000_000_000_000;
@@ -20,7 +19,7 @@ const HOUR: u64 = 3600 * SECOND;
 const DAY: u64 = 24 * HOUR;
 const YEAR: u64 = 365 * DAY;
 
-/// A receipt that a later step may name.
+/// A receipt that a later step may refer to.
 #[derive(Clone, Debug)]
 struct Open {
     step: usize,
@@ -31,9 +30,9 @@ struct Open {
     settled: bool,
 }
 
-/// A random trace: limits once, then step after step, each chosen in view of the last answer.
+/// A random trace: limits once, then step after step, each depending on the last answer.
 pub struct Walk {
-    dice: Dice,
+    rng: Rng,
     limits: BTreeMap<String, LimitSpec>,
     handles: Vec<String>,
     keys: u64,
@@ -41,23 +40,23 @@ pub struct Walk {
     steps: usize,
     previous: Option<Step>,
     open: VecDeque<Open>,
-    /// Waits that the last answers named, and that are worth hitting exactly.
+    /// Waits named by the last answers, which are worth hitting exactly.
     hints: Vec<u64>,
     changes: Changes,
-    /// Whether time may go back, too.
+    /// Whether time only goes forward.
     forward: bool,
 }
 
 impl Walk {
     /// The walk of this seed.
     pub fn new(seed: u64) -> Walk {
-        let mut dice = Dice::new(seed);
-        let limits = quotas::limits(&mut dice);
+        let mut rng = Rng::new(seed);
+        let limits = quotas::limits(&mut rng);
         let handles = limits.keys().cloned().collect();
-        let keys = dice.between(1, 3);
-        let now = dice.between(EARLIEST + 200_000_000_000_000, EARLIEST + 900_000_000_000_000);
+        let keys = rng.between(1, 3);
+        let now = rng.between(EARLIEST + 200_000_000_000_000, EARLIEST + 900_000_000_000_000);
         Walk {
-            dice,
+            rng,
             limits,
             handles,
             keys,
@@ -83,7 +82,7 @@ impl Walk {
         &self.limits
     }
 
-    /// The next step, given what the one before answered (nothing before the first).
+    /// Returns the next step, given the previous answer (`None` before the first).
     pub fn next_step(&mut self, last: Option<&Expected>) -> Step {
         if let (Some(previous), Some(last)) = (self.previous.take(), last) {
             self.learn(&previous, last);
@@ -95,7 +94,7 @@ impl Walk {
         step
     }
 
-    /// Keeps the receipts and the waits of an answer.
+    /// Records the receipts and the waits of an answer.
     fn learn(&mut self, step: &Step, answer: &Expected) {
         self.hints.clear();
         let index = self.steps - 1;
@@ -118,7 +117,7 @@ impl Walk {
                 });
             }
             if let AskSpec::Settle { step, check, .. } = check.ask {
-                // A settle that was undone counts too: it only makes a second one rarer.
+                // A settle that was rolled back counts too: it only makes a second one rarer.
                 for open in self.open.iter_mut().filter(|o| (o.step, o.check) == (step, check)) {
                     open.settled = true;
                 }
@@ -131,59 +130,59 @@ impl Walk {
     }
 
     fn move_time(&mut self) {
-        let dice = &mut self.dice;
-        let hint = if self.hints.is_empty() { None } else { Some(*dice.pick(&self.hints)) };
-        let period = self.limits[dice.pick(&self.handles)].algorithm.nominal_period();
-        let forward = match dice.below(100) {
+        let rng = &mut self.rng;
+        let hint = if self.hints.is_empty() { None } else { Some(*rng.pick(&self.hints)) };
+        let period = self.limits[rng.pick(&self.handles)].algorithm.nominal_period();
+        let forward = match rng.below(100) {
             0..30 => 0,
             30..38 => 1,
             38..60 => hint.unwrap_or(1),
             60..68 => hint.map_or(0, |hint| hint - 1),
             68..70 => hint.unwrap_or(0) + 1,
-            70..80 => dice.below(period / 16 + 2),
-            80..90 => dice.below(period + 2),
-            90..94 => dice.below(2 * SECOND),
+            70..80 => rng.below(period / 16 + 2),
+            80..90 => rng.below(period + 2),
+            90..94 => rng.below(2 * SECOND),
             94..96 => period,
             _ if self.forward => 0,
             _ => return self.move_back(),
         };
-        // A jump over months empties every cell; now and then is enough.
-        let rare = forward > 40 * DAY && !dice.one_in(20);
+        // A jump over months empties every cell, so it is rare.
+        let rare = forward > 40 * DAY && !rng.one_in(20);
         self.now += if rare { forward % SECOND } else { forward };
-        if dice.one_in(4000) {
+        if rng.one_in(4000) {
             self.now += YEAR;
         }
         if self.now > LATEST - 2 * YEAR {
-            self.now = EARLIEST + 200_000_000_000_000 + dice.below(YEAR);
+            self.now = EARLIEST + 200_000_000_000_000 + rng.below(YEAR);
             self.forget_settled();
         }
     }
 
     fn move_back(&mut self) {
-        let dice = &mut self.dice;
-        let back = match dice.below(100) {
+        let rng = &mut self.rng;
+        let back = match rng.below(100) {
             0..30 => 1,
-            30..60 => dice.between(1, 1000),
-            60..80 => dice.between(1, SECOND - 1),
+            30..60 => rng.between(1, 1000),
+            60..80 => rng.between(1, SECOND - 1),
             80..85 => SECOND,
             85..90 => SECOND + 1,
-            90..98 => dice.between(SECOND, 2 * SECOND),
-            98 => dice.between(SECOND, 5 * HOUR),
-            _ => dice.between(SECOND, 400 * DAY),
+            90..98 => rng.between(SECOND, 2 * SECOND),
+            98 => rng.between(SECOND, 5 * HOUR),
+            _ => rng.between(SECOND, 400 * DAY),
         };
         self.now -= back.min(self.now - EARLIEST);
         self.forget_settled();
     }
 
-    /// A settlement may be forgotten once it cannot matter any more; so when the clock goes back,
-    /// nobody can say whether settling once more is the second time. So with a change of tier.
+    /// Drops settled receipts. A settlement is dropped once it cannot matter any more; so when the
+    /// clock goes back, a second settlement is ambiguous, as is a change of tier.
     fn forget_settled(&mut self) {
         self.open.retain(|open| !open.settled);
         self.changes.forget();
     }
 
     fn make_step(&mut self) -> Step {
-        let count = match self.dice.below(100) {
+        let count = match self.rng.below(100) {
             0..65 => 1,
             65..83 => 2,
             83..93 => 3,
@@ -191,18 +190,18 @@ impl Walk {
             _ => 5,
         };
         let mut checks: Vec<CheckSpec> = Vec::new();
-        // One definition per name in a set: two quotas of one cell at one instant mean nothing.
+        // One definition per name in a set: two quotas of one cell at one time are contradictory.
         let mut handles: BTreeMap<String, String> = BTreeMap::new();
         for index in 0..count {
-            // A change of tier is mostly told in front of what is asked of the same counter.
+            // A change of tier mostly comes before an operation on the same counter.
             let told =
                 checks.last().is_some_and(|last| matches!(last.ask, AskSpec::Rescale { .. }));
-            let repeat = told || index > 0 && self.dice.one_in(4);
-            let settles = !self.open.is_empty() && self.dice.one_in(7);
+            let repeat = told || index > 0 && self.rng.one_in(4);
+            let settles = !self.open.is_empty() && self.rng.one_in(7);
             let mut check = if settles {
                 self.settle_check(&handles)
             } else {
-                let handle = self.dice.pick(&self.handles).clone();
+                let handle = self.rng.pick(&self.handles).clone();
                 let handle = handles.get(&self.limits[&handle].name).cloned().unwrap_or(handle);
                 let key = self.key();
                 let (limit, key) = match checks.last() {
@@ -214,51 +213,51 @@ impl Walk {
             };
             let name = self.limits[&check.limit].name.clone();
             handles.insert(name, check.limit.clone());
-            check.or = index > 0 && self.dice.one_in(5);
-            // Shadows are met in company: one alone has no alternatives.
+            check.or = index > 0 && self.rng.one_in(5);
+            // Shadows come together: a single one has no alternatives.
             let shadows = check.or && checks.last().is_some_and(|last| last.gate == Gate::Observe);
-            if self.dice.one_in(if shadows { 2 } else { 8 }) {
+            if self.rng.one_in(if shadows { 2 } else { 8 }) {
                 check.gate = Gate::Observe;
             }
             check.period = self.limits[&check.limit].algorithm.period_of(self.now);
-            if check.period.is_some() && self.dice.one_in(300) {
-                // A caller that read its calendar a period ago, or not at all.
+            if check.period.is_some() && self.rng.one_in(300) {
+                // A caller that computed its period too early, or not at all.
                 check.period = check.period.map(|(start, _)| (start - SECOND, start));
             }
             checks.push(check);
         }
-        let independent = count > 1 && self.dice.one_in(8);
+        let independent = count > 1 && self.rng.one_in(8);
         Step { at: self.now, independent, checks, expect: None }
     }
 
     fn key(&mut self) -> String {
         let letters = ["a", "b", "c"];
-        let index = usize::try_from(self.dice.below(self.keys)).unwrap_or(0);
+        let index = usize::try_from(self.rng.below(self.keys)).unwrap_or(0);
         letters[index].to_owned()
     }
 
     /// A settle or a renewal of a recent receipt.
     fn settle_check(&mut self, used: &BTreeMap<String, String>) -> CheckSpec {
-        // The most recent ones are the ones that still matter.
-        let reach = if self.dice.one_in(3) { self.open.len() } else { self.open.len().min(4) };
-        let index = self.dice.below(reach as u64);
+        // The most recent ones still matter.
+        let reach = if self.rng.one_in(3) { self.open.len() } else { self.open.len().min(4) };
+        let index = self.rng.below(reach as u64);
         let open = self.open[self.open.len() - 1 - usize::try_from(index).unwrap_or(0)].clone();
         let candidates: Vec<&String> =
             self.handles.iter().filter(|handle| self.limits[*handle].name == open.name).collect();
         let limit = match used.get(&open.name) {
             Some(handle) => handle.clone(),
-            None => (*self.dice.pick(&candidates)).clone(),
+            None => (*self.rng.pick(&candidates)).clone(),
         };
         let holds = matches!(self.limits[&limit].algorithm, AlgorithmSpec::Concurrency { .. });
         let Open { step, check, units, .. } = open;
-        let ask = if holds && self.dice.one_in(3) {
+        let ask = if holds && self.rng.one_in(3) {
             AskSpec::Renew { step, check }
         } else {
-            let actual = match self.dice.below(10) {
+            let actual = match self.rng.below(10) {
                 0..5 => 0,
-                5..8 => self.dice.below(units + 1),
+                5..8 => self.rng.below(units + 1),
                 8 => units,
-                _ => units + self.dice.between(1, units + 3),
+                _ => units + self.rng.between(1, units + 3),
             };
             AskSpec::Settle { step, check, actual }
         };
@@ -267,13 +266,13 @@ impl Walk {
 
     fn ask(&mut self, handle: &str, key: &str) -> AskSpec {
         let tiers = self.limits[handle].algorithm.quota().is_some();
-        if self.dice.one_in(if tiers { 8 } else { 60 }) {
-            return self.changes.next(&mut self.dice, &self.limits, (handle, key));
+        if self.rng.one_in(if tiers { 8 } else { 60 }) {
+            return self.changes.next(&mut self.rng, &self.limits, (handle, key));
         }
         let capacity = self.limits[handle].algorithm.nominal_capacity();
         let cools = matches!(self.limits[handle].algorithm, AlgorithmSpec::Cooldown { .. });
-        let hint = if self.hints.is_empty() { 1 } else { *self.dice.pick(&self.hints) };
-        let dice = &mut self.dice;
+        let hint = if self.hints.is_empty() { 1 } else { *self.rng.pick(&self.hints) };
+        let rng = &mut self.rng;
         let tries = matches!(
             self.limits[handle].algorithm,
             AlgorithmSpec::Cooldown { pending_us: Some(_), .. }
@@ -285,36 +284,36 @@ impl Walk {
         } else {
             12
         };
-        let roll = dice.below(100);
+        let roll = rng.below(100);
         if roll == 0 {
             return AskSpec::Reset;
         }
         if roll < charges {
-            let units = if cools { dice.below(3) } else { amount(dice, capacity * 2) };
+            let units = if cools { rng.below(3) } else { amount(rng, capacity * 2) };
             return AskSpec::Charge { units };
         }
-        if dice.one_in(if tries { 4 } else { 9 }) {
-            return AskSpec::Refund { units: amount(dice, capacity * 2) };
+        if rng.one_in(if tries { 4 } else { 9 }) {
+            return AskSpec::Refund { units: amount(rng, capacity * 2) };
         }
-        let least = amount(dice, capacity);
-        let most = if dice.one_in(4) { least + amount(dice, capacity) } else { least };
-        let patience_us = dice.one_in(5).then(|| match dice.below(5) {
+        let least = amount(rng, capacity);
+        let most = if rng.one_in(4) { least + amount(rng, capacity) } else { least };
+        let patience_us = rng.one_in(5).then(|| match rng.below(5) {
             0 => 0,
             1 => hint,
             2 => hint - 1,
-            3 => dice.below(hint * 2 + 2),
-            _ => dice.below(10 * SECOND),
+            3 => rng.below(hint * 2 + 2),
+            _ => rng.below(10 * SECOND),
         });
         AskSpec::Take { least, most, patience_us }
     }
 }
 
-/// A number of units around what hits the edges of this capacity.
-fn amount(dice: &mut Dice, capacity: u64) -> u64 {
-    match dice.below(20) {
+/// Returns a number of units around the edges of this capacity.
+fn amount(rng: &mut Rng, capacity: u64) -> u64 {
+    match rng.below(20) {
         0..2 => 0,
         2..11 => 1,
-        11..16 => dice.between(1, capacity.max(1)),
+        11..16 => rng.between(1, capacity.max(1)),
         16 => capacity,
         17 => capacity + 1,
         18 => capacity.saturating_sub(1),

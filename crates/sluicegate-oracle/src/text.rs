@@ -1,4 +1,4 @@
-//! The vectors as text: JSON with one step per line, so that a difference shows where it is.
+//! The vectors as text: JSON with one step per line, for readable differences.
 
 use std::fmt::Write as _;
 

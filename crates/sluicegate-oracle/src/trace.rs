@@ -1,4 +1,4 @@
-//! The JSON format of the vectors: limits, steps, and what each step must answer.
+//! The JSON format of the vectors: limits, steps, and expected answers.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,17 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VectorFile {
-    /// What the file is about, in a sentence or two.
+    /// The subject of the file, in a sentence or two.
     pub about: String,
-    /// The cases; each starts from nothing.
+    /// The cases; each starts with vacant cells.
     pub cases: Vec<Case>,
 }
 
-/// One story: limits, and steps applied to them in order, starting with every cell vacant.
+/// A case: limits, and steps applied to them in order, starting with every cell vacant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
-    /// A sentence that says what must hold, such as `refuses_one_past_burst`.
+    /// The property that must hold, such as `refuses_one_past_burst`.
     pub name: String,
     /// The limits by the handle that checks use for them.
     pub limits: BTreeMap<String, LimitSpec>,
@@ -26,17 +26,17 @@ pub struct Case {
     pub steps: Vec<Step>,
 }
 
-/// A limit: its name (which together with a key names a cell) and what it counts.
+/// A limit: its name (which together with a key identifies a cell) and its algorithm.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LimitSpec {
     /// The name; two limits of the same name read the same cells.
     pub name: String,
-    /// The algorithm with its numbers.
+    /// The algorithm with its parameters.
     pub algorithm: AlgorithmSpec,
 }
 
-/// An algorithm with its numbers; all times are whole microseconds.
+/// An algorithm with its parameters; all times are whole microseconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum AlgorithmSpec {
@@ -61,9 +61,9 @@ pub enum AlgorithmSpec {
         amount: u64,
         /// The length of the window.
         period_us: u64,
-        /// Into how many blocks the window is cut; divides `period_us`.
+        /// The number of blocks in the window; divides `period_us`.
         slices: u64,
-        /// Whether the oldest block counts whole instead of by its share.
+        /// Whether the oldest block counts in full instead of by its share.
         strict: bool,
         /// Whether charges may go one capacity beyond exhausted.
         debt: bool,
@@ -79,23 +79,23 @@ pub enum AlgorithmSpec {
     },
     /// Slots that are held until released, or until the lease runs out.
     Concurrency {
-        /// How many units may be held at once.
+        /// The number of units that may be held at once.
         slots: u64,
-        /// How long a hold lasts without a renewal.
+        /// The lease of a hold without a renewal.
         lease_us: u64,
     },
     /// A block after too many failures.
     Cooldown {
-        /// How many failures block.
+        /// The number of failures that block.
         after: u64,
-        /// Within what time they must fall.
+        /// The time within which they must occur.
         within_us: u64,
-        /// How long the (first) block lasts.
+        /// The length of the first block.
         block_us: u64,
-        /// Whether and how blocks in a row get longer.
+        /// The growth of consecutive blocks.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         escalation: Option<EscalationSpec>,
-        /// How long an admitted attempt counts as a failure unless it is reported.
+        /// The time that an admitted attempt counts as a failure unless it is reported.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pending_us: Option<u64>,
         /// Whether a reported success clears the failures.
@@ -104,13 +104,13 @@ pub enum AlgorithmSpec {
     },
 }
 
-/// The numbers of a bucket: `amount` per `period_us`, up to `burst` at once.
+/// The parameters of a bucket: `amount` per `period_us`, up to `burst` at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BucketSpec {
-    /// Units that come back per period.
+    /// Units that recover per period.
     pub amount: u64,
-    /// The period they come back in.
+    /// The period in which they recover.
     pub period_us: u64,
     /// The capacity (for a queue: the number of places).
     pub burst: u64,
@@ -118,7 +118,7 @@ pub struct BucketSpec {
     pub debt: bool,
 }
 
-/// How blocks in a row get longer.
+/// The growth of consecutive blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct EscalationSpec {
@@ -139,7 +139,7 @@ pub struct Step {
     pub independent: bool,
     /// The checks, in order.
     pub checks: Vec<CheckSpec>,
-    /// What the step must answer; absent until the oracle filled it in.
+    /// The expected answer; absent until the oracle has filled it in.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expect: Option<Expected>,
 }
@@ -148,13 +148,13 @@ pub struct Step {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CheckSpec {
-    /// Which limit: a key of [`Case::limits`].
+    /// The limit: a key of [`Case::limits`].
     pub limit: String,
-    /// Whose counter.
+    /// The key of the counter.
     pub key: String,
-    /// What is asked.
+    /// The operation.
     pub ask: AskSpec,
-    /// Whether the answer may refuse the set.
+    /// Whether a refusal may refuse the set.
     #[serde(default, skip_serializing_if = "Gate::is_enforce")]
     pub gate: Gate,
     /// Whether this check is an alternative in the term of the check before it.
@@ -184,7 +184,7 @@ impl Gate {
     }
 }
 
-/// What a check asks of its cell.
+/// The operation of a check on its cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum AskSpec {
@@ -192,46 +192,46 @@ pub enum AskSpec {
     Take {
         /// Fewer than this is a refusal.
         least: u64,
-        /// More than this is not wanted.
+        /// The most units to grant.
         most: u64,
-        /// How long the caller is willing to wait; absent: see the algorithm.
+        /// The longest acceptable delay; absent: see the algorithm.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         patience_us: Option<u64>,
     },
-    /// Units that were used already; never refused, only capped.
+    /// Charges used units; never refused, only capped.
     Charge {
-        /// How many.
+        /// The number of units.
         units: u64,
     },
-    /// Units that were not used after all, without a receipt; never refused, only capped.
+    /// Refunds units without a receipt; never refused, only capped.
     Refund {
-        /// How many.
+        /// The number of units.
         units: u64,
     },
-    /// What a receipt really cost; 0 gives all of it back.
+    /// Settles a receipt to its actual cost; 0 refunds all of it.
     Settle {
         /// The index of the earlier step that yielded the receipt.
         step: usize,
         /// The index of the check in that step.
         check: usize,
-        /// What it really cost.
+        /// The actual cost.
         actual: u64,
     },
-    /// A hold wants to last a lease longer, from now.
+    /// Extends a hold by a lease, from now.
     Renew {
         /// The index of the earlier step that yielded the receipt.
         step: usize,
         /// The index of the check in that step.
         check: usize,
     },
-    /// The caller's tier changed: what a bucket holds was written under another quota.
+    /// Declares a change of tier: the cell was written under another quota.
     Rescale {
         /// That quota.
         from: QuotaSpec,
-        /// Names the change of this one cell; it is made once.
+        /// The id of the change of this one cell; it is made once.
         id: u64,
     },
-    /// The cell becomes vacant.
+    /// Makes the cell vacant.
     Reset,
 }
 
@@ -239,67 +239,67 @@ pub enum AskSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct QuotaSpec {
-    /// Units that come back per period.
+    /// Units that recover per period.
     pub amount: u64,
-    /// The period they come back in; 0 for a calendar month, which no bucket has.
+    /// The period in which they recover; 0 for a calendar month, which no bucket has.
     pub period_us: u64,
     /// The capacity (for a queue: the number of places).
     pub burst: u64,
 }
 
-/// What a step must answer.
+/// The expected answer to a step.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expected {
-    /// Whether a period handed in did not contain the time: then nothing was decided at all.
+    /// Whether a given period did not contain the time: then nothing was decided at all.
     #[serde(default, skip_serializing_if = "is_false")]
     pub stale: bool,
     /// Whether the set was admitted.
     pub admitted: bool,
-    /// One per check, in order; null for an alternative that was not asked. Empty when stale.
+    /// One per check, in order; null for an alternative that was not needed. Empty when stale.
     pub decisions: Vec<Option<ExpectedDecision>>,
 }
 
-/// What one check must answer.
+/// The expected decision on one check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExpectedDecision {
-    /// Whether the check itself is content.
+    /// Whether the check itself is allowed.
     pub allowed: bool,
-    /// Units granted (take), really charged (charge), really given back (refund), or standing for
-    /// the receipt (settle, renew).
+    /// Units granted (take), charged (charge), refunded (refund), or charged for the receipt
+    /// afterwards (settle, renew).
     pub granted: u64,
     /// The capacity.
     pub limit: u64,
     /// Whole units left afterwards, rounded down.
     pub remaining: u64,
-    /// The smallest wait after which the same ask would be allowed; absent when there is none.
+    /// The smallest wait after which the same operation is allowed; absent when there is none.
     pub retry_after_us: Option<u64>,
-    /// Time until the cell is as good as untouched, rounded up.
+    /// The time until the cell has recovered fully, rounded up.
     pub reset_after_us: u64,
-    /// How long the caller must wait before going on.
+    /// The time to hold the request back.
     pub delay_us: u64,
-    /// Why it was refused; absent when allowed.
+    /// The reason of a refusal; absent when allowed.
     pub reason: Option<Reason>,
-    /// Whether this check yields a receipt that later steps may name.
+    /// Whether this check has a receipt that later steps may refer to.
     pub receipt: bool,
 }
 
-/// Why a check refused.
+/// The reason of a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// Not enough left now; later there will be.
+    /// Not enough units left now.
     Exhausted,
     /// More than the capacity; no wait helps.
     CostAboveLimit,
-    /// All slots are held; nobody knows for how long.
+    /// All slots are held, for an unknown time.
     Busy,
     /// Too many failures.
     Blocked,
-    /// The receipt was settled before.
+    /// The receipt is already settled.
     Spent,
-    /// The hold is gone.
+    /// The hold does not exist any more.
     Lost,
 }
 

@@ -1,8 +1,8 @@
--- The twins of algorithm/cooldown.rs for cooldowns that learn of successes.
+-- Lua counterparts of algorithm/cooldown.rs for cooldowns that use reported successes.
 --
--- 9: takes are attempts, which count as failures until they are reported or expire. States are those
--- of cooldown.lua; while there are attempts { 9, blocked until, streak, how many stamps of attempts,
--- those, stamps of failures ... }.
+-- 9: takes are attempts, which count as failures until they are reported or expire. States are
+-- those of cooldown.lua; while there are attempts { 9, blocked until, streak, number of attempt
+-- timestamps, those, timestamps of failures ... }.
 local attempts = { charges_failures = true }
 algorithms[9] = attempts
 
@@ -24,7 +24,7 @@ local function is_cooling(state)
   return state and (state[1] == 7 or state[1] == 9)
 end
 
--- Where the stamps of attempts begin, and those of failures.
+-- Returns the positions of the first attempt and of the first failure.
 local function places_of(state)
   if state[1] == 9 then
     return 5, 5 + 2 * state[4]
@@ -32,26 +32,26 @@ local function places_of(state)
   return 4, 4
 end
 
-local function copy_stamps(state, first, last, into)
+local function copy_timestamps(state, first, last, into)
   for place = first, last do
     into[#into + 1] = state[place]
   end
   return into
 end
 
--- A state with these attempts and failures; nothing if there is nothing to remember.
+-- Returns a state with these attempts and failures; nil if there is nothing to store.
 local function cooling(blocked_until, streak, tried, failed)
   if #tried == 0 and #failed == 0 and blocked_until == 0 and streak == 0 then
     return nil
   end
   local state = { 7, blocked_until, streak }
   if #tried > 0 then
-    state = copy_stamps(tried, 1, #tried, { 9, blocked_until, streak, #tried / 2 })
+    state = copy_timestamps(tried, 1, #tried, { 9, blocked_until, streak, #tried / 2 })
   end
-  return copy_stamps(failed, 1, #failed, state)
+  return copy_timestamps(failed, 1, #failed, state)
 end
 
--- The parts of a state: blocked until, streak, stamps of attempts that count, stamps of failures.
+-- Splits a state: blocked until, streak, timestamps of live attempts, timestamps of failures.
 local function parts_of(limit, state)
   if not is_cooling(state) then
     return 0, 0, {}, {}
@@ -60,17 +60,17 @@ local function parts_of(limit, state)
   while first < failed and state[first] + limit.pending <= now do
     first = first + 2
   end
-  return state[2], state[3], copy_stamps(state, first, failed - 1, {}),
-    copy_stamps(state, failed, #state, {})
+  return state[2], state[3], copy_timestamps(state, first, failed - 1, {}),
+    copy_timestamps(state, failed, #state, {})
 end
 
--- Takes units off the oldest of these stamps.
-local function strike_oldest(stamps, units)
+-- Takes units off the oldest of these timestamps.
+local function strike_oldest(timestamps, units)
   local first = 1
-  while stamps[first] and stamps[first + 1] <= units do
-    units, first = units - stamps[first + 1], first + 2
+  while timestamps[first] and timestamps[first + 1] <= units do
+    units, first = units - timestamps[first + 1], first + 2
   end
-  local left = copy_stamps(stamps, first, #stamps, {})
+  local left = copy_timestamps(timestamps, first, #timestamps, {})
   if left[2] then
     left[2] = left[2] - units
   end
@@ -111,10 +111,10 @@ function attempts.chargeable(limit, state, units)
   return min(max(limit.after - failed_among(limit, failed), 1), units)
 end
 
--- Files the units that a take was granted as attempts.
+-- Records the units that a take was granted as attempts.
 function attempts.charge_take(limit, state, units)
   local blocked_until, streak, tried, failed = parts_of(limit, state)
-  return cooling(blocked_until, streak, file_stamps(tried, 1, limit.pending, units, {}), failed)
+  return cooling(blocked_until, streak, file_timestamps(tried, 1, limit.pending, units, {}), failed)
 end
 
 function attempts.charge(limit, state, units)
@@ -123,7 +123,7 @@ function attempts.charge(limit, state, units)
     streak = 0
   end
   tried = strike_oldest(tried, units)
-  failed = file_stamps(failed, 1, limit.within, units, {})
+  failed = file_timestamps(failed, 1, limit.within, units, {})
   if units_from(failed, 1) >= limit.after then
     streak = min(streak + 1, 4294967295)
     blocked_until, failed = now + length_of(limit, streak), {}
@@ -131,7 +131,7 @@ function attempts.charge(limit, state, units)
   return cooling(blocked_until, streak, tried, failed)
 end
 
--- Takes an attempt back that was not made after all.
+-- Removes an attempt that was not made after all.
 function attempts.give_back(limit, state, receipt, units)
   if not state or state[1] ~= 9 or receipt.at + limit.pending <= now then
     return state
@@ -139,14 +139,14 @@ function attempts.give_back(limit, state, receipt, units)
   local first, failed = places_of(state)
   for place = first, failed - 1, 2 do
     if state[place] == receipt.at then
-      local tried = copy_stamps(state, first, failed - 1, {})
+      local tried = copy_timestamps(state, first, failed - 1, {})
       local at = place - first + 1
       tried[at + 1] = tried[at + 1] - min(units, tried[at + 1])
       if tried[at + 1] == 0 then
         table.remove(tried, at)
         table.remove(tried, at)
       end
-      return cooling(state[2], state[3], tried, copy_stamps(state, failed, #state, {}))
+      return cooling(state[2], state[3], tried, copy_timestamps(state, failed, #state, {}))
     end
   end
   return state
@@ -171,7 +171,7 @@ function forgiving.refund(limit, state)
   return cooling(state[2], state[3], {}, {})
 end
 
--- An attempt is one whatever it cost; a receipt for nothing charges failures.
+-- An attempt counts as one at any cost; a receipt for nothing charges failures.
 function attempts.settle(limit, state, receipt)
   if receipt.units == 0 then
     local units = attempts.chargeable(limit, state, receipt.actual)

@@ -1,5 +1,5 @@
--- The twin of algorithm/bucket.rs. States are { 1, full_at } in whole microseconds, and
--- { 2, full_at, its parts, parts to a microsecond } in fractions.
+-- Lua counterpart of algorithm/bucket.rs. States are { 1, full_at } in whole microseconds, and { 2,
+-- full_at, its parts, parts to a microsecond } in fractions.
 local bucket = {}
 algorithms[1] = bucket
 
@@ -41,7 +41,7 @@ local function level_of(limit, used, used_parts, units)
   return add(limit, used, used_parts, length, rest)
 end
 
--- The state that is full after so long.
+-- Returns the state of a bucket that is full after this time.
 local function bucket_state(limit, level, level_parts)
   if level == 0 and level_parts == 0 then
     return nil
@@ -53,7 +53,7 @@ local function bucket_state(limit, level, level_parts)
   return { 2, full_at, parts, limit.parts }
 end
 
--- What a take gets when its least fits: as much of the rest as there is room for.
+-- Returns the grant of a take whose least fits: as much of the rest as there is room for.
 local function grant(limit, used, used_parts, take, already)
   if take.most == take.least then
     return take.least
@@ -85,7 +85,7 @@ function bucket.judge(limit, state, take, already)
   if not is_more(level, level_parts, limit.full, limit.full_parts) then
     return grant(limit, used, used_parts, take, already)
   end
-  -- A later moment, if it has the patience: a debt, and no deeper than one.
+  -- With enough patience the take may be admitted later: as a debt, up to the deepest one.
   if take.patience >= 0 then
     local wait = rounded_up(minus(limit, level, level_parts, limit.full, limit.full_parts))
     local longest = minus(limit, limit.deepest, limit.deepest_parts, limit.full, limit.full_parts)

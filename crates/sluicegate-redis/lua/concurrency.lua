@@ -1,5 +1,5 @@
--- The twin of algorithm/concurrency.rs. States are { 6, end of a lease, units, id, ... }, whose lease
--- runs out first coming first.
+-- Lua counterpart of algorithm/concurrency.rs. States are { 6, end of a lease, units, id, ... },
+-- ordered by the end of the lease.
 local concurrency = {}
 algorithms[6] = concurrency
 
@@ -9,7 +9,7 @@ function concurrency.read(args, at)
   return { slots = slots, lease = lease, id = id }, at
 end
 
--- Units of those whose lease has not run out.
+-- Returns the units of live leases.
 local function held_in(state)
   local units = 0
   if state and state[1] == 6 then
@@ -22,7 +22,7 @@ local function held_in(state)
   return units
 end
 
--- The place of a holder whose lease has not run out.
+-- Returns the position of a holder with a live lease.
 local function holder_of(state, receipt)
   if state and state[1] == 6 then
     for place = 2, #state, 3 do
@@ -33,11 +33,11 @@ local function holder_of(state, receipt)
   end
 end
 
--- Those whose lease has not run out, without the one at `gone`, and with one more if it has units.
+-- Returns the live leases without the one at `gone`, and with one more if it has units.
 local function with_holder(state, gone, expires, units, id)
   local holders, count = { 6 }, 1
-  local function file(lease, held, whose)
-    holders[count + 1], holders[count + 2], holders[count + 3] = lease, held, whose
+  local function file(lease, held, holder)
+    holders[count + 1], holders[count + 2], holders[count + 3] = lease, held, holder
     count = count + 3
   end
   local filed = units == 0
@@ -84,7 +84,7 @@ function concurrency.judge(limit, state, take, already)
   return min(take.most, limit.slots - used - already)
 end
 
--- Nobody can end up holding more than twice the slots, whatever was settled.
+-- Holders never have more than twice the slots, even after settlements.
 function concurrency.chargeable(limit, state, units)
   return min(max(limit.slots * 2 - held_in(state), 0), units)
 end
@@ -93,7 +93,7 @@ function concurrency.charge(limit, state, units)
   return with_holder(state, nil, now + limit.lease, units, limit.id)
 end
 
--- Makes a live hold one of `actual` slots, releasing it at none. Whether there was one comes second.
+-- Changes a live hold to `actual` slots; none releases it. Also returns whether it was live.
 function concurrency.settle(limit, state, receipt, staged)
   local place = holder_of(state, receipt)
   if not place then
@@ -104,7 +104,7 @@ function concurrency.settle(limit, state, receipt, staged)
   return with_holder(state, place, state[place], units, receipt.id), true
 end
 
--- Extends the lease of a hold that is still alive.
+-- Extends the lease of a live hold.
 function concurrency.renew(limit, state, receipt)
   local place = holder_of(state, receipt)
   if not place then

@@ -1,4 +1,5 @@
--- The twin of algorithm/cooldown.rs. States are { 7, blocked until, streak, stamps of failures ... }.
+-- Lua counterpart of algorithm/cooldown.rs. States are { 7, blocked until, streak, timestamps of
+-- failures ... }.
 local cooldown = { uses_nothing_up = true }
 algorithms[7] = cooldown
 
@@ -8,7 +9,7 @@ function cooldown.read(args, at)
   return { after = after, within = within, block = block, factor = factor, longest = longest }, at
 end
 
--- How long the `streak`-th block in a row lasts.
+-- Returns the length of the `streak`-th consecutive block.
 local function length_of(limit, streak)
   local length = limit.block
   if limit.factor == 0 then
@@ -21,7 +22,7 @@ local function length_of(limit, streak)
   return min(length, limit.longest)
 end
 
--- When a row of blocks is forgotten: as long after the last one as that lasted.
+-- Returns when a streak of blocks ends: as long after the last one as that lasted.
 local function forget_at(limit, blocked_until, streak)
   return blocked_until + max(limit.within, length_of(limit, streak))
 end
@@ -37,7 +38,7 @@ local function is_blocked(state)
   return state and state[1] == 7 and state[2] > now
 end
 
--- A state of attempts.lua, without its attempts.
+-- Returns a state of attempts.lua without its attempts.
 local function without_attempts(state)
   local plain = { 7, state[2], state[3] }
   for place = 5 + 2 * state[4], #state do
@@ -74,7 +75,7 @@ function cooldown.chargeable(limit, state, units)
   if is_blocked(state) then
     return 0
   end
-  -- Where the number was lowered under failures that still count, the next one blocks.
+  -- If the limit was lowered below the live failures, the next one blocks.
   return min(max(limit.after - failed_in(limit, state), 1), units)
 end
 
@@ -88,7 +89,7 @@ function cooldown.charge(limit, state, units)
   if now >= forget_at(limit, blocked_until, streak) then
     streak = 0
   end
-  local cooling = file_stamps(state, 4, limit.within, units, { 7, blocked_until, streak })
+  local cooling = file_timestamps(state, 4, limit.within, units, { 7, blocked_until, streak })
   if units_from(cooling, 4) >= limit.after then
     streak = min(streak + 1, 4294967295)
     return { 7, now + length_of(limit, streak), streak }
@@ -96,7 +97,7 @@ function cooldown.charge(limit, state, units)
   return cooling
 end
 
--- Failures are not given back.
+-- Failures are not refunded.
 function cooldown.give_back(limit, state)
   return state
 end

@@ -1,4 +1,4 @@
--- The twin of algorithm/fixed_window.rs. States are { 3, start, end, count }.
+-- Lua counterpart of algorithm/fixed_window.rs. States are { 3, start, end, count }.
 local fixed_window = {}
 algorithms[3] = fixed_window
 
@@ -8,7 +8,7 @@ function fixed_window.read(args, at)
   return { amount = amount, deepest = deepest, starts = starts, ends = ends }, at
 end
 
--- The window that counts now: also one that is still to begin, for time does not go back for it.
+-- Returns the current window, or one that starts in the future, because time does not go back.
 local function window_of(limit, state)
   if state and state[1] == 3 and state[3] > now then
     return state[2], state[3], state[4]
@@ -28,7 +28,7 @@ function fixed_window.mend(limit, state)
       if not (starts <= now and now < ends and other) then
         return state
       end
-      -- A period that was changed under load takes the count along.
+      -- A period that was changed under load keeps the count.
       count = state[4]
     end
   end
@@ -54,7 +54,7 @@ function fixed_window.charge(limit, state, units)
   return { 3, starts, ends, count + units }
 end
 
--- Only into the window that was charged, while it lasts.
+-- Refunds only into the window that was charged, while it lasts.
 function fixed_window.give_back(limit, state, receipt, units)
   if not state or state[1] ~= 3 then
     return state

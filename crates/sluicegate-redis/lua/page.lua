@@ -1,20 +1,20 @@
--- Pages: the buckets of all whose digest begins with the same bits, in one string.
+-- Pages: one string with the buckets of all keys whose digests begin with the same bits.
 --
--- | byte | what |
+-- | byte | content |
 -- |---|---|
 -- | 1 | format: 1 narrow, 2 wide |
 -- | 2-9 | until when the key is kept |
--- | 10-17 | the longest horizon that an entry was written with: nothing is needed for longer |
+-- | 10-17 | the longest horizon of all entries when written: nothing is needed for longer |
 -- | 18-21 | bytes of all entries after the last pruning |
--- | 22- | entries: 8 letters that tell whose and of which limit, then the moment of a bucket |
+-- | 22- | entries: a fingerprint of 8 letters, then the time at which the bucket is full |
 --
--- A moment is its microseconds in a narrow page, and in a wide one those, its parts of a
--- microsecond, and parts to a microsecond. A key is kept for about twice as long as it is needed,
--- so that most takes change nothing but one moment; it is never kept beyond the horizon.
+-- A time is its microseconds in a narrow page; in a wide one those, its parts of a microsecond, and
+-- parts to a microsecond. A key is kept for about twice as long as it is needed, so that most takes
+-- change only one time; it is never kept beyond the horizon.
 local pages = {}
 
--- What is under a key that was not named beforehand. Of a slot that is on its way to another server, it
--- may be said that the key is not here: then it is not.
+-- Reads a key that was not declared. For a slot that is being migrated, the server may report that
+-- the key is not here: then there is none.
 local function look_up(key)
   local found = redis.pcall('MGET', key)
   if found.err and not find(found.err, 'non local key', 1, true) then
@@ -25,7 +25,7 @@ end
 
 local function open_page(key, text)
   local format, lives, longest, pruned, entries = 1, 0, 0, 0, ''
-  -- What is no page of ours will be written over.
+  -- An invalid page will be overwritten.
   if text and #text % 16 == 5 and #text >= 37 and read('<B', text) <= 2 then
     format, lives, longest, pruned = read('<BddI4', text)
     entries = sub(text, 22)
@@ -37,7 +37,7 @@ local function open_page(key, text)
     longest = longest,
     pruned = pruned,
     entries = entries,
-    -- Whether it was changed, whether it is kept for longer, and where if only in one place.
+    -- Whether it was changed, whether its expiry changed, and the patch if only one place changed.
     touched = false,
     renewed = false,
     patch = nil,
@@ -51,11 +51,11 @@ local function page_at(key)
   return pages[key] or open_page(key, look_up(key))
 end
 
-local function find_in_page(page, who)
+local function find_in_page(page, fingerprint)
   local entries, size = page.entries, page.size
-  local place = find(entries, who, 1, true)
+  local place = find(entries, fingerprint, 1, true)
   while place and (place - 1) % size ~= 0 do
-    place = find(entries, who, place + 1, true)
+    place = find(entries, fingerprint, place + 1, true)
   end
   return place
 end
@@ -74,13 +74,13 @@ end
 local function widen(page)
   local wide = {}
   for place = 1, #page.entries, 16 do
-    local who, full_at = read('<c8d', page.entries, place)
-    wide[#wide + 1] = pack('<c8ddd', who, full_at, 0, 1)
+    local fingerprint, full_at = read('<c8d', page.entries, place)
+    wide[#wide + 1] = pack('<c8ddd', fingerprint, full_at, 0, 1)
   end
   page.entries, page.size, page.pruned = table.concat(wide), 32, page.pruned * 2
 end
 
--- Drops entries that have recovered, once they may be half of them all: so each pays for itself.
+-- Drops recovered entries when the page has doubled, so that the amortised cost is constant.
 local function prune(page)
   local entries, size = page.entries, page.size
   if #entries < 32 * size or #entries < 2 * page.pruned then
@@ -100,22 +100,22 @@ local function prune(page)
   page.pruned = #page.entries
 end
 
-local function put_in_page(page, who, state, horizon)
+local function put_in_page(page, fingerprint, state, horizon)
   local full_at, parts, counted_in = state[2], state[3] or 0, state[4] or 1
   if counted_in ~= 1 and page.size == 16 then
     widen(page)
     page.touched = true
   end
   local moment = page.size == 16 and pack('<d', full_at) or pack('<ddd', full_at, parts, counted_in)
-  local place = find_in_page(page, who)
+  local place = find_in_page(page, fingerprint)
   if place then
     page.entries = sub(page.entries, 1, place + 7) .. moment .. sub(page.entries, place + page.size)
     if not page.touched then
-      -- As long as this is all, only these bytes have to be sent.
+      -- As long as this is the only change, only these bytes have to be written.
       page.patch, page.patch_at = moment, place + 28
     end
   else
-    page.entries = page.entries .. who .. moment
+    page.entries = page.entries .. fingerprint .. moment
     prune(page)
   end
   if page.touched or not place then
@@ -127,7 +127,7 @@ local function put_in_page(page, who, state, horizon)
     local lives = now + min(2 * (recovered - now) + 1000000, horizon)
     page.longest = max(page.longest, horizon)
     if page.lives - now > page.longest then
-      -- The clock has been set back: nothing is needed for as long as that.
+      -- The clock was set back, so the key need not live longer than the horizon.
       page.lives = now + page.longest
     else
       page.lives = max(page.lives, lives)
@@ -136,8 +136,8 @@ local function put_in_page(page, who, state, horizon)
   end
 end
 
-local function drop_from_page(page, who)
-  local place = find_in_page(page, who)
+local function drop_from_page(page, fingerprint)
+  local place = find_in_page(page, fingerprint)
   if place then
     page.entries = sub(page.entries, 1, place - 1) .. sub(page.entries, place + page.size)
     page.touched, page.patch = true, nil

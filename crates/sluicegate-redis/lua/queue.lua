@@ -1,4 +1,4 @@
--- The twin of algorithm/queue.rs: a bucket with one place more than may wait.
+-- Lua counterpart of algorithm/queue.rs: a bucket with one place more than may wait.
 local queue = {}
 algorithms[2] = queue
 queue.read, queue.mend, queue.chargeable = bucket.read, bucket.mend, bucket.chargeable
@@ -7,7 +7,7 @@ queue.charge, queue.refund = bucket.charge, bucket.refund
 function queue.judge(limit, state, take, already)
   local used, used_parts = used_of(limit, state)
   local asked = take.least + already
-  -- Its own set stands in line before it, today and whenever it asks again.
+  -- The staged units of its own set come before it, now and on every retry.
   local at_best = rounded_up(lasting(limit, already))
   if asked > limit.capacity or take.patience >= 0 and at_best > take.patience then
     return nil
@@ -23,7 +23,7 @@ function queue.judge(limit, state, take, already)
   return grant(limit, used, used_parts, take, already)
 end
 
--- Only the last in line can leave.
+-- Only the last place in the queue can be released.
 function queue.give_back(limit, state, receipt, units)
   local last = false
   if state and state[1] == 1 then

@@ -1,7 +1,7 @@
--- The twin of set/desk.rs: decides any set, with all the bookkeeping that takes.
+-- Lua counterpart of decide.rs: decides any set, with full bookkeeping.
 local TAKE, CHARGE, SETTLE, RENEW, RESCALE, RESET, REFUND = 1, 2, 3, 4, 5, 6, 8
 
--- Reads a check, as src/twin/body.rs writes it.
+-- Reads a check, as src/script/encode.rs writes it.
 local function read_check(args, at, cells)
   local cell, remembered, shape, kind, limit, ask
   cell, remembered, shape, kind, at = read('<BBBB', args, at)
@@ -52,7 +52,7 @@ local function write(cell, state, check)
   end
 end
 
--- Carries units over for callers that changed their tier, before anything is asked.
+-- Carries units over for callers that changed their tier, before any check is judged.
 local function rescale(checks)
   for _, check in ipairs(checks) do
     if check.ask == RESCALE then
@@ -69,15 +69,15 @@ local function rescale(checks)
   end
 end
 
--- Remembers a cell as it is.
+-- Saves a cell for a rollback.
 local function keep(cell, undo)
   local kept = { cell = cell, state = cell.state, check = cell.check, changed = cell.changed }
   undo[#undo + 1] = kept
 end
 
--- How many units may be charged without asking on top of what the set has staged.
+-- Returns how many units may be charged unconditionally on top of those the set has staged.
 local function chargeable_beside(check, units)
-  -- Attempts that are staged are no failures.
+  -- Staged attempts are not failures.
   local staged = check.algorithm.charges_failures and 0 or check.cell.staged
   local all = check.algorithm.chargeable(check.limit, check.cell.state, units + staged)
   return max(all - staged, 0)
@@ -88,14 +88,14 @@ local function charge(check, units)
   write(cell, check.algorithm.charge(check.limit, cell.state, units), check)
 end
 
--- Charges what a take was granted.
+-- Charges the grant of a take.
 local function charge_take(check, units)
   local cell, algorithm = check.cell, check.algorithm
   local charged = algorithm.charge_take or algorithm.charge
   write(cell, charged(check.limit, cell.state, units), check)
 end
 
--- Corrects a charge; whether there is still one to correct.
+-- Corrects a charge. Returns whether there was one to correct.
 local function settle(check, undo, freed)
   local cell, remembered = check.cell, check.remembered
   if remembered and (is_remembered(remembered) or now >= check.lapses) then
@@ -127,10 +127,10 @@ local function settle(check, undo, freed)
   return true
 end
 
--- Asks one check: what it is granted, or nil if it refuses.
+-- Runs one check. Returns the grant, or nil if it refuses.
 local function ask(check, undo, freed)
   local cell, algorithm, limit = check.cell, check.algorithm, check.limit
-  -- Mended for good, whatever becomes of the set.
+  -- The repair is kept, whether or not the set is admitted.
   write(cell, algorithm.mend(limit, cell.state), check)
   for _, kept in ipairs(undo) do
     if kept.cell == cell then
@@ -151,7 +151,7 @@ local function ask(check, undo, freed)
       freed[#freed + 1] = cell
     end
   elseif kind == REFUND then
-    -- Slots and failures are not units that somebody can hand back.
+    -- Slots and failures are not units that can be refunded without a receipt.
     local before = cell.state
     if algorithm.refund and before and check.units > 0 then
       keep(cell, undo)
@@ -218,7 +218,7 @@ local function decide(checks, first, last)
       if granted and granted > 0 then
         charge_take(checks[index], granted)
         if checks[index].patience >= 0 then
-          -- It may be charged although nothing was left.
+          -- The charge may exceed the free units, so caches have to drop the counter.
           checks[index].cell.freed = true
         end
       end
@@ -235,7 +235,7 @@ local function decide(checks, first, last)
   return false
 end
 
--- Decides each term alone.
+-- Decides each term independently.
 local function decide_each(checks)
   local admitted, first = true, 1
   for index = 1, #checks do

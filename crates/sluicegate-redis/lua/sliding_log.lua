@@ -1,4 +1,4 @@
--- The twin of algorithm/sliding_log.rs. States are { 5, stamps ... }.
+-- Lua counterpart of algorithm/sliding_log.rs. States are { 5, timestamps ... }.
 local sliding_log = {}
 algorithms[5] = sliding_log
 
@@ -8,7 +8,7 @@ function sliding_log.read(args, at)
   return { amount = amount, window = window, deepest = deepest }, at
 end
 
-local function stamped_in(limit, state)
+local function used_in(limit, state)
   if not state or state[1] ~= 5 then
     return 0
   end
@@ -26,20 +26,20 @@ function sliding_log.mend(limit, state)
 end
 
 function sliding_log.judge(limit, state, take, already)
-  local stamped = stamped_in(limit, state)
+  local used = used_in(limit, state)
   local asked = take.least + already
-  if asked > limit.amount or stamped + asked > limit.amount then
+  if asked > limit.amount or used + asked > limit.amount then
     return nil
   end
-  return min(take.most, limit.amount - stamped - already)
+  return min(take.most, limit.amount - used - already)
 end
 
 function sliding_log.chargeable(limit, state, units)
-  return min(max(limit.deepest - stamped_in(limit, state), 0), units)
+  return min(max(limit.deepest - used_in(limit, state), 0), units)
 end
 
 function sliding_log.charge(limit, state, units)
-  return file_stamps(state and state[1] == 5 and state, 2, limit.window, units, { 5 })
+  return file_timestamps(state and state[1] == 5 and state, 2, limit.window, units, { 5 })
 end
 
 function sliding_log.give_back(limit, state, receipt, units)
@@ -63,7 +63,7 @@ function sliding_log.give_back(limit, state, receipt, units)
   return #log > 1 and log or nil
 end
 
--- From the newest stamp on, of those that still count.
+-- Removes units from the newest live timestamp on.
 function sliding_log.refund(limit, state, units)
   local live, last = live_from(state, 2, limit.window), #state
   if live > last then

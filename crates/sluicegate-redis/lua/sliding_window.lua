@@ -1,5 +1,5 @@
--- The twin of algorithm/sliding_window.rs. States are { 4, length of a block, index of the newest,
--- its count, the count of the one before, ... }.
+-- Lua counterpart of algorithm/sliding_window.rs. States are { 4, length of a block, index of the
+-- newest, its count, the count of the one before, ... }.
 local sliding_window = {}
 algorithms[4] = sliding_window
 
@@ -25,7 +25,7 @@ local function empty_blocks(limit)
   return blocks
 end
 
--- Makes `index` the newest block, forgetting what falls off the end. Of a copy.
+-- Makes `index` the newest block, in place, dropping blocks beyond the end.
 local function advance(blocks, index)
   local shift = index - blocks[3]
   if shift <= 0 then
@@ -37,12 +37,12 @@ local function advance(blocks, index)
   blocks[3] = index
 end
 
--- Files each count under the new block that holds the latest moment it can be from.
+-- Moves each count to the new block that holds the latest time it can be from.
 local function refile(limit, old)
   local new, any = empty_blocks(limit), false
   local oldest = max(floor(now / limit.block) - limit.slices, 0)
   local length, newest = old[2], old[3]
-  -- From the oldest on, so that blocks only ever move forward.
+  -- Starts with the oldest, so that blocks only move forward.
   for back = #old - 4, 0, -1 do
     local count = old[4 + back]
     if count > 0 then
@@ -57,7 +57,7 @@ local function refile(limit, old)
   return any and new or nil
 end
 
--- What the counts weigh now, in units times ticks.
+-- Returns the weight of the counts now, in units times ticks.
 local function weight_of(limit, state)
   if not state or state[1] ~= 4 then
     return 0
@@ -80,8 +80,8 @@ local function room(limit, weight, ceiling)
   return floor(max(ceiling * limit.ticks - weight, 0) / limit.ticks)
 end
 
--- Leaves blocks behind that were given back, of a copy: the newest is always one that counts, because
--- it says how far time has come here.
+-- Removes leading blocks that were refunded, in place: the newest block always has a count, because
+-- it records the latest time.
 local function go_back(blocks)
   local empty = 0
   while blocks[4 + empty] == 0 do
@@ -107,7 +107,7 @@ function sliding_window.mend(limit, state)
   if state[1] ~= 4 or state[2] * state[3] > now + CLOCK_SLACK then
     return sliding_window.charge(limit, nil, limit.amount)
   end
-  -- Blocks that a changed quota cuts differently are cut anew once.
+  -- Blocks of a changed quota are converted once.
   if state[2] ~= limit.block or #state ~= limit.slices + 4 then
     return refile(limit, state)
   end
@@ -157,7 +157,7 @@ end
 function sliding_window.refund(limit, state, units)
   local current = floor(max(now, state[3] * limit.block) / limit.block)
   local blocks, left = { unpack(state) }, units
-  -- From the newest on, as far as they lie in the window.
+  -- Starts with the newest block, as far as blocks are in the window.
   for back = 0, limit.slices - (current - state[3]) do
     local given = min(left, blocks[4 + back])
     blocks[4 + back], left = blocks[4 + back] - given, left - given

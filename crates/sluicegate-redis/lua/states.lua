@@ -1,11 +1,11 @@
--- Cells: where the state of a counter is found, and where it goes.
+-- Cells: how states of counters are read and written.
 --
 -- Buckets are in pages. Any other state is under a key of its own, a list in MessagePack that
--- begins with its kind: those of the algorithms, and { 8, until } for something that was done once.
--- Times are microseconds since 1970. Names of keys are as src/twin/naming.rs says.
+-- begins with its kind: those of the algorithms, and { 8, until } for an idempotency record. Times
+-- are microseconds since 1970. src/script/key_space.rs defines the names of keys.
 local BUCKET, FRACTIONS, DONE = 1, 2, 8
 
--- What is no state is one that no algorithm knows: to a counter, that is "exhausted now".
+-- An invalid state becomes one that no algorithm knows, which counts as exhausted now.
 local function read_state(text)
   local fine, state = pcall(cmsgpack.unpack, text)
   if fine and type(state) == 'table' and type(state[1]) == 'number' then
@@ -14,8 +14,8 @@ local function read_state(text)
   return { DONE, 0 }, nil
 end
 
-local function own_key(page_key, who)
-  return page_key .. '.' .. who
+local function own_key(page_key, fingerprint)
+  return page_key .. '.' .. fingerprint
 end
 
 local function page_key(own)
@@ -37,17 +37,17 @@ local function look_at_own(cell, text)
   end
 end
 
--- The cells of the call: each is looked for where its limit keeps it, and where one that had its
--- name before may have left it.
+-- Reads the cells of the call: each from its location, or from the one where a previous limit of
+-- the same name may have stored it.
 local function read_cells(records)
   local cells, values = {}, call('MGET', unpack(KEYS))
   for at = 1, #records, 10 do
-    local index, home, who = read('<BBc8', records, at)
+    local index, home, fingerprint = read('<BBc8', records, at)
     local key = KEYS[index]
     local cell = {
-      who = who,
+      who = fingerprint,
       state = nil,
-      -- The check that changed it last, and how much the set at hand has staged here.
+      -- The check that changed it last, and the units that the current set has staged here.
       check = nil,
       changed = false,
       freed = false,
@@ -63,7 +63,7 @@ local function read_cells(records)
     if home == 1 then
       cell.page_key = key
       if not look_in_page(cell, pages[key] or open_page(key, values[index])) then
-        look_at_own(cell, look_up(own_key(key, who)))
+        look_at_own(cell, look_up(own_key(key, fingerprint)))
       end
     elseif home == 2 then
       look_at_own(cell, values[index])
@@ -81,8 +81,9 @@ local function read_cells(records)
   return cells
 end
 
--- A state as it is told: 0 for vacant, the moment of a bucket in whole microseconds, or the list.
-local function told(cell)
+-- Returns the encoding for the reply: 0 for vacant, microseconds for a bucket of those, or the
+-- list.
+local function encode_reply(cell)
   local state = cell.state
   if not state then
     return 0
@@ -95,12 +96,12 @@ local function told(cell)
 end
 
 local function write_own(key, state, fresh_at)
-  -- A second more: the server's own idea of now may lie behind the time it tells.
+  -- A second more, because the server's expiry clock may lag behind its TIME.
   local kept = max(math.ceil((fresh_at - now) / 1000), 0) + 1000 + extra
   call('SET', key, cmsgpack.pack(state), 'PX', kept)
 end
 
--- Writes the state of a cell that changed, and takes it away from where it was.
+-- Writes the state of a changed cell, and removes it from its previous location.
 local function write_cell(cell)
   local state = cell.state
   if cell.key then

@@ -1,8 +1,8 @@
-//! Where a server is: a host and a port.
+//! The address of a server: a host and a port.
 
 use std::fmt;
 
-/// Where a server is.
+/// The address of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Address {
     pub(crate) host: String,
@@ -14,8 +14,8 @@ impl Address {
         Self { host: host.into(), port }
     }
 
-    /// Reads `host`, `host:port`, `[::1]:port`, or `::1:port` as servers write it. Nobody is at
-    /// port 0.
+    /// Parses `host`, `host:port`, `[::1]:port`, or `::1:port` as servers write it. Port 0 is
+    /// invalid.
     pub(crate) fn read(text: &str, port: Option<u16>) -> Option<Self> {
         let (host, port) = match text.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
             Some((host, "")) => (host, port?),
@@ -48,7 +48,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_servers_and_people_write_is_read() {
+    fn addresses_of_servers_and_users_are_parsed() {
         let read = |text| Address::read(text, Some(26_379)).map(|address| address.to_string());
         for (text, expected) in [
             ("10.0.0.1:6379", "10.0.0.1:6379"),

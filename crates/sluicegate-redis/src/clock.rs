@@ -1,4 +1,4 @@
-//! The server's time, as well as this process can know it.
+//! The server's clock, as followed by this process.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use sluicegate::{Clock, ManualClock, Sleep, SystemClock, test_time};
 use sluicegate_core::{Span, Time};
 
-/// The server's time, as well as this process can know it: what it told last, moved on by this
-/// machine's monotonic clock. Before it has told anything, this machine's.
+/// The server's clock, as followed by this process: the last time it reported, advanced by this
+/// machine's monotonic clock. Before the first report it is this machine's clock.
 ///
-/// Decisions are made at the server's own time. This one only chooses the calendar window that is
-/// asked about first, and times waits; being wrong costs another question, not an answer.
+/// Decisions are made at the server's own time. This clock only selects the calendar window to try
+/// first, and times waits; if it is wrong, that costs another round trip, not a wrong answer.
 #[derive(Debug, Clone)]
 pub struct StoreClock(Kind);
 
@@ -22,14 +22,14 @@ enum Kind {
 
 #[derive(Debug)]
 struct Followed {
-    /// Only ever read for differences: setting the wall clock changes nothing.
+    /// Only used for differences, so setting the wall clock has no effect.
     machine: SystemClock,
     /// The server's time less the machine's, in microseconds.
     ahead: AtomicI64,
-    told: AtomicU64,
+    last: AtomicU64,
 }
 
-/// Set back by more than this, a clock is believed to have been set, and is followed.
+/// A clock that goes back by more than this has been set, and is followed.
 const STEP: Span = Span::CLOCK_SLACK;
 
 impl StoreClock {
@@ -39,12 +39,12 @@ impl StoreClock {
             None => Kind::Followed(Arc::new(Followed {
                 machine: SystemClock::new(),
                 ahead: AtomicI64::new(0),
-                told: AtomicU64::new(0),
+                last: AtomicU64::new(0),
             })),
         })
     }
 
-    /// The time that scripts are to be told, if they are not to read the server's clock.
+    /// The time to pass to scripts, if they must not read the server's clock.
     pub(crate) fn driven(&self) -> Option<Time> {
         match &self.0 {
             Kind::Driven(clock) => Some(clock.now()),
@@ -52,7 +52,7 @@ impl StoreClock {
         }
     }
 
-    /// The time that deadlines count by where a test drives the whole process.
+    /// The time for deadlines where a test drives the whole process.
     pub(crate) fn of_process(&self) -> Option<Time> {
         match &self.0 {
             Kind::Driven(_) => None,
@@ -60,7 +60,7 @@ impl StoreClock {
         }
     }
 
-    /// This process' time, which only moves forward; what moments are compared with.
+    /// This process's monotonic time.
     pub(crate) fn machine(&self) -> Time {
         match &self.0 {
             Kind::Driven(clock) => clock.now(),
@@ -68,8 +68,8 @@ impl StoreClock {
         }
     }
 
-    /// The server said `time` in an answer that came when it was `received` here.
-    pub(crate) fn hear(&self, time: Time, received: Time) {
+    /// Follows the server's `time`, from an answer that arrived at `received` here.
+    pub(crate) fn observe(&self, time: Time, received: Time) {
         if let (Kind::Followed(followed), None) = (&self.0, self.driven()) {
             followed.ahead.store(difference(time, received), Ordering::Relaxed);
         }
@@ -98,13 +98,13 @@ impl Clock for StoreClock {
         let machine = followed.machine.now().as_micros();
         let ahead = followed.ahead.load(Ordering::Relaxed);
         let now = Time::from_micros(machine.saturating_add_signed(ahead));
-        // One answer may have taken longer than the one before: that is no reason to go back.
-        let told = Time::from_micros(followed.told.fetch_max(now.as_micros(), Ordering::Relaxed));
-        if told.since(now) > STEP {
-            followed.told.store(now.as_micros(), Ordering::Relaxed);
+        // An answer may have taken longer than the one before, which is no reason to go back.
+        let last = Time::from_micros(followed.last.fetch_max(now.as_micros(), Ordering::Relaxed));
+        if last.since(now) > STEP {
+            followed.last.store(now.as_micros(), Ordering::Relaxed);
             return now;
         }
-        told.max(now)
+        last.max(now)
     }
 
     fn sleep_until(&self, time: Time) -> Sleep {
@@ -126,13 +126,13 @@ mod tests {
     fn follows_the_server_and_does_not_go_back_by_a_little() {
         let clock = StoreClock::new(None);
         let machine = clock.machine();
-        clock.hear(machine + Span::from_secs(3_600), machine);
+        clock.observe(machine + Span::from_secs(3_600), machine);
         assert_eq!(clock.ahead(), 3_600_000_000);
-        let told = clock.now();
-        assert!(told >= machine + Span::from_secs(3_600));
-        clock.hear(machine + Span::from_millis(3_599_500), machine);
-        assert!(clock.now() >= told, "half a second is no step");
-        clock.hear(machine, machine);
-        assert!(clock.now() < told, "an hour is one");
+        let last = clock.now();
+        assert!(last >= machine + Span::from_secs(3_600));
+        clock.observe(machine + Span::from_millis(3_599_500), machine);
+        assert!(clock.now() >= last, "half a second is no step");
+        clock.observe(machine, machine);
+        assert!(clock.now() < last, "an hour is one");
     }
 }

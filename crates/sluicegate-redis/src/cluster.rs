@@ -1,9 +1,9 @@
-//! A cluster: which of its servers serves which slot, and asking whichever that is.
+//! A Redis cluster: the slot map, the servers, and following of redirects.
 
-mod chart;
+mod refresh;
 pub(crate) mod slot;
-mod survey;
-mod surveyor;
+mod slot_map;
+mod slots_reply;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -15,190 +15,191 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-pub(crate) use self::chart::Chart;
-use self::survey::Survey;
-use self::surveyor::Surveyor;
+use self::refresh::TopologyRefresh;
+pub(crate) use self::slot_map::SlotMap;
+use self::slots_reply::ClusterSlots;
 use crate::address::Address;
-use crate::common::Common;
-use crate::connection::Connector;
-use crate::courier::{Letter, Reply, Returned};
-use crate::event::{Event, Part};
-use crate::failure::{Class, Failure};
-use crate::heartbeat::Heartbeat;
-use crate::link::Link;
-use crate::servers::To;
-use crate::twin::Packed;
-use crate::whereabouts::Whereabouts;
+use crate::batcher::{BatchReply, QueuedRequest, Rejected};
+use crate::connection::connector::Connector;
+use crate::connection::discovery::Discovery;
+use crate::connection::heartbeat::Heartbeat;
+use crate::error::{ErrorKind, ServerError};
+use crate::event::{Event, ServerHealth};
+use crate::script::EncodedSet;
+use crate::server_handle::ServerHandle;
+use crate::shared::Shared;
+use crate::topology::Route;
 
-/// How often one question is sent on. Servers that disagree could send it round for ever.
-const REDIRECTS: usize = 5;
-/// Until a slot whose keys are here and there is asked for again.
-const AGAIN: Duration = Duration::from_millis(1);
-/// More servers than a cluster of a reasonable size has: a map is not to make us connect to the world.
-const MOST_LINKS: usize = 1_000;
+/// The most redirects of one request. Servers that disagree could redirect it forever.
+const MAX_REDIRECTS: usize = 5;
+/// Interval between retries for a slot whose keys are split between two servers.
+const RETRY_PAUSE: Duration = Duration::from_millis(1);
+/// More servers than a cluster of a reasonable size has, so that a wrong map cannot make us open
+/// connections without bound.
+const MAX_SERVERS: usize = 1_000;
 
-/// A cluster.
+/// A Redis cluster.
 #[derive(Debug)]
 pub(crate) struct Cluster {
-    common: Arc<Common>,
+    shared: Arc<Shared>,
     connector: Arc<Connector>,
-    chart: Arc<Chart>,
+    slot_map: Arc<SlotMap>,
     members: ArcSwap<Vec<Member>>,
-    /// Held while a member is added or taken out.
+    /// Locked while a member is added or removed.
     changing: Mutex<()>,
-    surveyed: watch::Sender<Result<(), String>>,
+    map_status: watch::Sender<Result<(), String>>,
 }
 
 /// A server that serves slots, or did.
 #[derive(Debug, Clone)]
 struct Member {
     address: Address,
-    link: Arc<Link>,
-    /// Not named in the last map: once more, and it is taken out.
+    handle: Arc<ServerHandle>,
+    /// Whether it was missing from the last map; the second time, it is removed.
     is_leaving: bool,
 }
 
-/// A cluster in use: as long as this lives, its map is kept.
+/// A cluster in use: as long as this lives, its slot map is kept up to date.
 #[derive(Debug)]
-pub(crate) struct Surveyed {
+pub(crate) struct ClusterHandle {
     pub(crate) cluster: Arc<Cluster>,
-    surveyor: JoinHandle<()>,
+    refresh: JoinHandle<()>,
 }
 
-impl Surveyed {
-    pub(crate) fn start(common: &Arc<Common>, connector: Connector, seeds: Vec<Address>) -> Self {
+impl ClusterHandle {
+    pub(crate) fn start(shared: &Arc<Shared>, connector: Connector, seeds: Vec<Address>) -> Self {
         let connector = Arc::new(connector);
-        let why = String::from("its map is not known yet");
+        let why = String::from("its slot map is not known yet");
         let cluster = Arc::new(Cluster {
-            common: Arc::clone(common),
+            shared: Arc::clone(shared),
             connector: Arc::clone(&connector),
-            chart: Arc::new(Chart::new()),
+            slot_map: Arc::new(SlotMap::new()),
             members: ArcSwap::default(),
             changing: Mutex::default(),
-            surveyed: watch::Sender::new(Err(why)),
+            map_status: watch::Sender::new(Err(why)),
         });
-        let surveyor = Surveyor { cluster: Arc::clone(&cluster), connector, seeds };
-        Self { cluster, surveyor: common.handle.spawn(surveyor.survey()) }
+        let refresh = TopologyRefresh { cluster: Arc::clone(&cluster), connector, seeds };
+        Self { cluster, refresh: shared.runtime.spawn(refresh.run()) }
     }
 }
 
-impl Drop for Surveyed {
+impl Drop for ClusterHandle {
     fn drop(&mut self) {
-        self.surveyor.abort();
+        self.refresh.abort();
     }
 }
 
 impl Cluster {
-    /// The link that serves a slot.
-    pub(crate) fn link(&self, slot: u16) -> Option<Arc<Link>> {
-        let owner = self.chart.owner(slot)?;
+    /// Returns the server that serves a slot.
+    pub(crate) fn handle(&self, slot: u16) -> Option<Arc<ServerHandle>> {
+        let owner = self.slot_map.owner(slot)?;
         let members = self.members.load();
-        let member = members.iter().find(|member| member.link.number == owner)?;
-        Some(Arc::clone(&member.link))
+        let member = members.iter().find(|member| member.handle.number == owner)?;
+        Some(Arc::clone(&member.handle))
     }
 
-    /// Asks whoever serves a slot about sets in it, following where it is sent.
-    pub(crate) async fn ask(
+    /// Sends sets to the server of their slot, following redirects.
+    pub(crate) async fn submit(
         &self,
-        sets: SmallVec<[Packed; 1]>,
-        to: To,
+        sets: SmallVec<[EncodedSet; 1]>,
+        to: Route,
         until: Instant,
-    ) -> Result<Reply, Failure> {
-        let To { slot, strict } = to;
+    ) -> Result<BatchReply, ServerError> {
+        let Route { slot, strict } = to;
         let (mut sets, mut asking) = (sets, false);
-        let mut link = self.link(slot).ok_or_else(|| self.unserved(slot))?;
+        let mut handle = self.handle(slot).ok_or_else(|| self.unserved(slot))?;
         let mut redirects = 0;
-        let soon = self.common.soon(until);
-        while redirects <= REDIRECTS {
-            let letter = Letter::new(sets, until).in_slot(slot, asking);
-            let Returned { failure, sets: returned } = match link.courier(strict).ask(letter).await
-            {
-                Ok(reply) => return Ok(reply),
-                Err(returned) => returned,
-            };
+        let soon = self.shared.soon(until);
+        while redirects <= MAX_REDIRECTS {
+            let request = QueuedRequest::new(sets, until).in_slot(slot, asking);
+            let Rejected { failure, sets: returned } =
+                match handle.batcher(strict).submit(request).await {
+                    Ok(reply) => return Ok(reply),
+                    Err(returned) => returned,
+                };
             if !failure.class.is_about_slots() || returned.is_empty() {
-                // Another may be about to take its place.
-                self.common.doubted.notify_one();
+                // A replica may be about to take its place.
+                self.shared.map_stale.notify_one();
                 return Err(failure);
             }
             sets = returned.into();
             match (failure.class, &failure.instead) {
-                (Class::TryAgain, _) if self.common.now() + AGAIN < soon => {
-                    self.common.wait_until(self.common.now() + AGAIN).await;
+                (ErrorKind::TryAgain, _) if self.shared.now() + RETRY_PAUSE < soon => {
+                    self.shared.wait_until(self.shared.now() + RETRY_PAUSE).await;
                 }
-                (Class::Moved | Class::Asked, Some(address)) => {
+                (ErrorKind::Moved | ErrorKind::Ask, Some(address)) => {
                     redirects += 1;
-                    asking = failure.class == Class::Asked;
-                    link = self.link_at(address)?;
+                    asking = failure.class == ErrorKind::Ask;
+                    handle = self.handle_at(address)?;
                     if !asking {
-                        self.chart.set(slot, Some(link.number));
-                        self.common.doubted.notify_one();
+                        self.slot_map.set(slot, Some(handle.number));
+                        self.shared.map_stale.notify_one();
                     }
-                    // One that was never met before has to be reached first.
-                    let reached = self.common.in_time(soon, link.condition.reached());
+                    // A new server has to be reached first.
+                    let reached = self.shared.in_time(soon, handle.status.reached());
                     if reached.await.is_none() {
                         return Err(failure);
                     }
                 }
                 _ => {
-                    self.common.doubted.notify_one();
+                    self.shared.map_stale.notify_one();
                     return Err(failure);
                 }
             }
         }
-        let why = format!("slot {slot} was sent on more than {REDIRECTS} times");
-        Err(Failure::new(Class::ClusterDown, why))
+        let why = format!("slot {slot} was redirected more than {MAX_REDIRECTS} times");
+        Err(ServerError::new(ErrorKind::ClusterDown, why))
     }
 
-    fn unserved(&self, slot: u16) -> Failure {
-        self.common.doubted.notify_one();
-        let why = match &*self.surveyed.borrow() {
+    fn unserved(&self, slot: u16) -> ServerError {
+        self.shared.map_stale.notify_one();
+        let why = match &*self.map_status.borrow() {
             Ok(()) => format!("no server serves slot {slot}"),
             Err(why) => why.clone(),
         };
-        Failure::new(Class::Down, why)
+        ServerError::new(ErrorKind::Down, why)
     }
 
-    /// The link to the server at this address, which begins now if it was not known.
-    fn link_at(&self, address: &Address) -> Result<Arc<Link>, Failure> {
+    /// Returns the handle of the server at this address, and creates it if it is new.
+    fn handle_at(&self, address: &Address) -> Result<Arc<ServerHandle>, ServerError> {
         let find = |members: &[Member]| {
             let member = members.iter().find(|member| member.address == *address)?;
-            Some(Arc::clone(&member.link))
+            Some(Arc::clone(&member.handle))
         };
-        if let Some(link) = find(&self.members.load()) {
-            return Ok(link);
+        if let Some(handle) = find(&self.members.load()) {
+            return Ok(handle);
         }
         let _changing = self.changing();
         let members = self.members.load_full();
-        if let Some(link) = find(&members) {
-            return Ok(link);
+        if let Some(handle) = find(&members) {
+            return Ok(handle);
         }
-        if members.len() >= MOST_LINKS {
-            let why = format!("the cluster names more than {MOST_LINKS} servers");
-            return Err(Failure::new(Class::ClusterDown, why));
+        if members.len() >= MAX_SERVERS {
+            let why = format!("the cluster names more than {MAX_SERVERS} servers");
+            return Err(ServerError::new(ErrorKind::ClusterDown, why));
         }
-        let whereabouts = Whereabouts::At(Arc::clone(&self.connector), address.clone());
-        let link = Link::start(&self.common, whereabouts, |number| {
-            Heartbeat::in_slots_of(&self.common.naming, Arc::clone(&self.chart), number)
+        let discovery = Discovery::At(Arc::clone(&self.connector), address.clone());
+        let handle = ServerHandle::start(&self.shared, discovery, |number| {
+            Heartbeat::in_slots_of(&self.shared.key_space, Arc::clone(&self.slot_map), number)
         });
-        // Which of them the store's clock goes by is decided when the map is drawn.
-        link.courier.set_tells_time(false);
+        // The map update decides which of the servers the store's clock follows.
+        handle.batcher.set_clock_source(false);
         let member =
-            Member { address: address.clone(), link: Arc::clone(&link), is_leaving: false };
+            Member { address: address.clone(), handle: Arc::clone(&handle), is_leaving: false };
         self.members.store(Arc::new(members.iter().cloned().chain([member]).collect()));
-        Ok(link)
+        Ok(handle)
     }
 
-    /// Brings the map up to date; how many slots nobody serves. Who takes the place of another and
-    /// was known as a replica has been promoted.
-    fn draw(&self, survey: &Survey, known: &[Address]) -> usize {
+    /// Updates the slot map. Returns the number of unserved slots. A server that replaces another
+    /// and was known as its replica has been promoted.
+    fn update_map(&self, reply: &ClusterSlots, known: &[Address]) -> usize {
         let mut served = vec![None; usize::from(slot::SLOTS)];
         let mut promoted: Vec<(Address, Address)> = Vec::new();
         let before = self.members.load_full();
-        for range in &survey.ranges {
-            let Ok(link) = self.link_at(&range.primary) else { continue };
-            let owner = self.chart.owner(range.first);
-            let replaced = before.iter().find(|member| Some(member.link.number) == owner);
+        for range in &reply.ranges {
+            let Ok(handle) = self.handle_at(&range.primary) else { continue };
+            let owner = self.slot_map.owner(range.first);
+            let replaced = before.iter().find(|member| Some(member.handle.number) == owner);
             let is_new = !before.iter().any(|member| member.address == range.primary);
             if let Some(replaced) = replaced
                 && is_new
@@ -209,51 +210,52 @@ impl Cluster {
             }
             for slot in range.first..=range.last {
                 if let Some(place) = served.get_mut(usize::from(slot)) {
-                    *place = Some(link.number);
+                    *place = Some(handle.number);
                 }
             }
         }
         let answers = |owner: &u32| {
             let mut members = before.iter();
-            members.any(|member| member.link.number == *owner && member.link.condition.is_up())
+            members.any(|member| member.handle.number == *owner && member.handle.status.is_up())
         };
         for (slot, owner) in (0..slot::SLOTS).zip(&served) {
-            // Who is named by nobody any more, and answers, says itself what is to become of it.
-            let owner = owner.or_else(|| self.chart.owner(slot).filter(answers));
-            self.chart.set(slot, owner);
+            // A server missing from the new map but still up keeps its slots; if they have moved it
+            // will answer MOVED.
+            let owner = owner.or_else(|| self.slot_map.owner(slot).filter(answers));
+            self.slot_map.set(slot, owner);
         }
         for (from, to) in promoted {
-            self.common.counters.failovers.one();
+            self.shared.counters.failovers.one();
             let (from, to) = (from.to_string(), to.to_string());
-            self.common.tell(&Event::FailedOver { from, to });
+            self.shared.emit(&Event::FailedOver { from, to });
         }
-        self.take_out_leaving();
-        let first = self.chart.first();
+        self.remove_leaving();
+        let first = self.slot_map.first();
         for member in self.members.load().iter() {
-            member.link.courier.set_tells_time(Some(member.link.number) == first);
+            member.handle.batcher.set_clock_source(Some(member.handle.number) == first);
         }
-        drop(self.surveyed.send_replace(Ok(())));
-        let unserved = self.chart.count(None);
-        self.common.counters.slots_unserved.set(u64::try_from(unserved).unwrap_or(u64::MAX));
+        drop(self.map_status.send_replace(Ok(())));
+        let unserved = self.slot_map.count(None);
+        self.shared.counters.slots_unserved.set(u64::try_from(unserved).unwrap_or(u64::MAX));
         unserved
     }
 
-    /// Takes out who serves nothing any more, if that was so the last time too.
-    fn take_out_leaving(&self) {
+    /// Removes members that serve no slot, if that was so at the last update too.
+    fn remove_leaving(&self) {
         let _changing = self.changing();
         let members = self.members.load();
-        let stay = members.iter().filter_map(|member| {
-            let serves = self.chart.count(Some(member.link.number)) > 0;
-            let stays = serves || !member.is_leaving;
-            stays.then(|| Member { is_leaving: !serves, ..member.clone() })
+        let kept = members.iter().filter_map(|member| {
+            let serves = self.slot_map.count(Some(member.handle.number)) > 0;
+            let is_kept = serves || !member.is_leaving;
+            is_kept.then(|| Member { is_leaving: !serves, ..member.clone() })
         });
-        let stay = Arc::new(stay.collect());
+        let kept = Arc::new(kept.collect());
         drop(members);
-        self.members.store(stay);
+        self.members.store(kept);
     }
 
-    fn not_surveyed(&self, failure: &Failure) {
-        self.surveyed.send_if_modified(|known| match known {
+    fn record_failure(&self, failure: &ServerError) {
+        self.map_status.send_if_modified(|known| match known {
             Ok(()) => false,
             Err(why) => {
                 why.clone_from(&failure.why);
@@ -262,66 +264,66 @@ impl Cluster {
         });
     }
 
-    fn is_surveyed(&self) -> bool {
-        self.surveyed.borrow().is_ok()
+    fn has_map(&self) -> bool {
+        self.map_status.borrow().is_ok()
     }
 
-    /// Whether every slot is served by somebody who answers.
+    /// Whether every slot is served by a server that answers.
     pub(crate) fn is_whole(&self) -> bool {
-        self.is_surveyed()
-            && self.chart.count(None) == 0
-            && self.serving().iter().all(|member| member.link.condition.is_up())
+        self.has_map()
+            && self.slot_map.count(None) == 0
+            && self.serving().iter().all(|member| member.handle.status.is_up())
     }
 
-    /// Waits until it is.
+    /// Waits until every slot is served.
     pub(crate) async fn reached(&self) {
-        // Whoever tells lives as long as this does.
-        let _ = self.surveyed.subscribe().wait_for(Result::is_ok).await;
+        // The sender lives as long as `self`.
+        let _ = self.map_status.subscribe().wait_for(Result::is_ok).await;
         for member in self.serving() {
-            member.link.condition.reached().await;
+            member.handle.status.reached().await;
         }
     }
 
-    /// Those who serve slots.
+    /// Members that serve slots.
     fn serving(&self) -> Vec<Member> {
-        let serves = |member: &&Member| self.chart.count(Some(member.link.number)) > 0;
+        let serves = |member: &&Member| self.slot_map.count(Some(member.handle.number)) > 0;
         self.members.load().iter().filter(serves).cloned().collect()
     }
 
-    /// How each of them is doing.
-    pub(crate) fn parts(&self) -> Vec<Part> {
+    /// The health of each serving member.
+    pub(crate) fn parts(&self) -> Vec<ServerHealth> {
         let part = |member: &Member| {
-            let slots = Some(self.chart.count(Some(member.link.number)));
-            Part { slots, ..member.link.condition.part() }
+            let slots = Some(self.slot_map.count(Some(member.handle.number)));
+            ServerHealth { slots, ..member.handle.status.health() }
         };
         self.serving().iter().map(part).collect()
     }
 
-    /// Why not all slots are served, if that is so.
+    /// Returns why not all slots are served, if that is so.
     pub(crate) fn why(&self) -> Option<String> {
-        if let Err(why) = &*self.surveyed.borrow() {
+        if let Err(why) = &*self.map_status.borrow() {
             return Some(why.clone());
         }
-        let unserved = self.chart.count(None);
-        (unserved > 0).then(|| format!("{unserved} slots are served by nobody"))
+        let unserved = self.slot_map.count(None);
+        (unserved > 0).then(|| format!("no server serves {unserved} slots"))
     }
 
-    /// Takes this node off the list of each server.
+    /// Removes this node from the list of each server.
     pub(crate) async fn deregister(&self) {
         let members = self.members.load_full();
-        join_all(members.iter().map(|member| member.link.deregister())).await;
+        join_all(members.iter().map(|member| member.handle.deregister())).await;
     }
 
-    /// How many nodes there are.
+    /// The number of nodes.
     pub(crate) fn nodes(&self) -> u32 {
-        let nodes = self.members.load().iter().map(|member| member.link.condition.nodes()).max();
-        nodes.unwrap_or(self.common.nodes)
+        let nodes = self.members.load().iter().map(|member| member.handle.status.nodes()).max();
+        nodes.unwrap_or(self.shared.nodes)
     }
 
-    /// Where those are that answer.
+    /// The addresses of the members that answer.
     fn addresses(&self) -> Vec<Address> {
         let members = self.members.load();
-        let up = members.iter().filter(|member| member.link.condition.is_up());
+        let up = members.iter().filter(|member| member.handle.status.is_up());
         up.map(|member| member.address.clone()).collect()
     }
 

@@ -1,36 +1,36 @@
-//! What becomes of the store, and how it is doing.
+//! Events and health of the store.
 
 use std::fmt;
 use std::time::Duration;
 
-/// What has become of the store; told once for each change.
+/// A change of the store's state; emitted once per change.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event {
-    /// A server answers: decisions are shared.
+    /// A server is available: decisions are shared.
     Reached {
-        /// Where it is.
+        /// The address of the server.
         address: String,
-        /// What it is.
+        /// Kind and version of the server.
         server: ServerInfo,
     },
-    /// It does not: checks go by what they say of an outage.
+    /// A server is unavailable: checks follow their `on_store_error` policy.
     Degraded {
-        /// Where it was looked for, or what it is called.
+        /// The address that was tried, or the name of the primary.
         address: String,
-        /// What was found.
+        /// The cause.
         why: String,
     },
-    /// Another server has become the primary: what the old one had not passed on yet is forgotten.
+    /// A replica has become the primary: charges that were not replicated are lost.
     FailedOver {
-        /// Where the old one was.
+        /// The address of the old primary.
         from: String,
-        /// Where the new one is.
+        /// The address of the new primary.
         to: String,
     },
-    /// So many slots of a cluster are served by nobody; 0 when all are again.
+    /// Slots of a cluster have no server; 0 once all are served again.
     SlotsUnserved {
-        /// How many.
+        /// The number of slots.
         slots: usize,
     },
     /// The store answers, and some decisions were made without it. Sent at most every ten seconds.
@@ -40,11 +40,11 @@ pub enum Event {
         /// The last cause.
         why: String,
     },
-    /// The server has forgotten what it knew: every caller may have a second burst.
+    /// The server has lost its data: every caller may have a second burst.
     StateLost,
-    /// The server answers and does not let us in, or not do what we need: only a person can help.
+    /// The server refuses authentication or a command that is needed; needs manual action.
     Refused {
-        /// What was found.
+        /// The cause.
         why: String,
     },
 }
@@ -57,59 +57,62 @@ impl fmt::Display for Event {
             }
             Self::Degraded { address, why } => write!(
                 f,
-                "the store at {address} does not answer: {why}; rules go by their on_store_error \
-                 until it does"
+                "the store at {address} does not answer: {why}; rules follow their on_store_error \
+                 until it does; check that the server runs and is reachable"
             ),
             Self::FailedOver { from, to } => write!(
                 f,
-                "the store's primary is {to} now, no longer {from}: what had not been replicated \
-                 is forgotten"
+                "the store's primary is {to} now, no longer {from}: charges that were not \
+                 replicated are lost"
             ),
-            Self::SlotsUnserved { slots: 0 } => f.write_str("all slots of the store are served"),
+            Self::SlotsUnserved { slots: 0 } => {
+                f.write_str("all slots of the store are served again")
+            }
             Self::SlotsUnserved { slots } => write!(
                 f,
-                "{slots} slots of the store are served by nobody; callers in them go by the rules' \
-                 on_store_error; look at CLUSTER INFO"
+                "no server of the cluster serves {slots} slots; rules follow their on_store_error \
+                 for callers in those slots; run CLUSTER NODES to find the failed primaries"
             ),
             Self::PassedOver { decisions, why } => write!(
                 f,
                 "the store answers, yet the rules' on_store_error decided in its place, decisions: \
-                 {decisions}; last cause: {why}; see store_failures_total in /metrics for the causes, \
-                 give the store more capacity, or raise `deadline` under `store`"
+                 {decisions}; last cause: {why}; see store_failures_total in /metrics for the \
+                 causes, give the store more capacity, or raise `deadline` under `store`"
             ),
             Self::StateLost => f.write_str(
-                "the store has lost its counters: every caller may have one burst more; look for \
-                 FLUSHALL, a restart without persistence, or an eviction policy that takes any key",
+                "the store has lost its counters: every caller may get one extra burst; look for \
+                 FLUSHALL, a restart without persistence, or an eviction policy that evicts \
+                 any key",
             ),
             Self::Refused { why } => write!(
                 f,
-                "the store does not let us do what we need: {why}; check user, password and ACL; \
-                 rules go by their on_store_error until then"
+                "the store refuses this node: {why}; check user, password and ACL; rules follow \
+                 their on_store_error until it is accepted"
             ),
         }
     }
 }
 
-/// Which server it is.
+/// Kind and version of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerInfo {
     /// `Redis` or `Valkey`.
     pub kind: &'static str,
-    /// Its version; empty where we may not ask.
+    /// Its version; empty without the permission to query it.
     pub version: String,
-    /// Names this run of the server; another one may have forgotten everything.
+    /// Identifies this run of the server; after a restart the data may be lost.
     pub(crate) run: String,
 }
 
 impl ServerInfo {
-    /// Reads what `INFO server` says.
+    /// Parses the reply to `INFO server`.
     pub(crate) fn read(info: &str) -> Self {
         let find = |name: &str| {
             let mut lines = info.lines().filter_map(|line| line.split_once(':'));
             lines.find(|(field, _)| *field == name).map(|(_, value)| value.trim().to_owned())
         };
         let run = find("run_id").unwrap_or_default();
-        // Valkey goes on telling the version of Redis that it is compatible with.
+        // Valkey also reports the version of Redis that it is compatible with.
         match find("valkey_version") {
             Some(version) => Self { kind: "Valkey", version, run },
             None => Self { kind: "Redis", version: find("redis_version").unwrap_or_default(), run },
@@ -118,9 +121,9 @@ impl ServerInfo {
 }
 
 impl ServerInfo {
-    /// Whether it can be trusted with scripts that write in several slots of a cluster, which docs/decisions/0016
-    /// is about. Redis 7.4 and 8.0 may look for a key in the slot of the one before while slots are
-    /// moved, and Valkey 9.0 when it reads its append-only file. Of what came later nobody knows yet.
+    /// Whether scripts may write in several slots of a cluster, as decision 0016 explains. Redis
+    /// 7.4 and 8.0 may look for a key in the slot of the previous one while slots are moved, and
+    /// Valkey 9.0 when it reads its append-only file. Later versions have not been checked.
     pub(crate) fn writes_across_slots(&self) -> bool {
         let mut numbers = self.version.split('.').map_while(|number| number.parse::<u32>().ok());
         match (self.kind, numbers.next(), numbers.next()) {
@@ -144,37 +147,37 @@ impl fmt::Display for ServerInfo {
     }
 }
 
-/// How the store is doing.
+/// The health of the store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Health {
     /// Whether decisions are shared.
     pub up: bool,
-    /// For how long that has been so.
+    /// How long the current state has lasted.
     pub since: Duration,
-    /// If not, what was found.
+    /// The cause, if the store is not up.
     pub why: Option<String>,
-    /// The server that was reached last.
+    /// The server that was last reached.
     pub server: Option<ServerInfo>,
     /// How far its clock is ahead of this machine's, in microseconds.
     pub clock_offset_micros: Option<i64>,
-    /// How many nodes share the limits, as far as is known.
+    /// The number of nodes that share the limits, as far as it is known.
     pub nodes: u32,
-    /// The servers one by one: the primaries of a cluster, or the only one there is.
-    pub parts: Vec<Part>,
+    /// The servers: the primaries of a cluster, or the only one.
+    pub parts: Vec<ServerHealth>,
 }
 
-/// How one server is doing.
+/// The health of one server.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part {
-    /// Where it is.
+pub struct ServerHealth {
+    /// The address of the server.
     pub address: String,
-    /// Whether it answers.
+    /// Whether the server answers.
     pub up: bool,
-    /// For how long that has been so.
+    /// How long the current state has lasted.
     pub since: Duration,
-    /// If it does not, what was found.
+    /// The cause, if it does not answer.
     pub why: Option<String>,
-    /// What it is, if it ever answered.
+    /// Kind and version, if it ever answered.
     pub server: Option<ServerInfo>,
     /// How many slots of a cluster it serves.
     pub slots: Option<usize>,
@@ -185,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn servers_are_told_apart() {
+    fn kind_version_and_run_are_parsed() {
         let redis = ServerInfo::read("# Server\r\nredis_version:7.0.15\r\nrun_id:abc\r\n");
         assert_eq!((redis.kind, &*redis.version, &*redis.run), ("Redis", "7.0.15", "abc"));
         let valkey = ServerInfo::read("redis_version:7.2.4\r\nvalkey_version:9.1.2\r\n");
@@ -194,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn only_versions_that_are_known_to_be_right_write_across_slots() {
+    fn only_verified_versions_write_across_slots() {
         let redis = [
             ("6.2.14", false),
             ("7.0.15", true),

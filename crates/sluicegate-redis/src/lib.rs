@@ -1,48 +1,54 @@
 //! Redis or Valkey as the shared store of Sluicegate: a hundred nodes, one answer.
 //!
-//! [`Redis`] is a [`Store`](sluicegate::Store): everything that decides on the memory store decides
-//! on it in the same way. A request's whole set is one script on the server, one round trip; many
-//! requests at a time go together. When the server is slow or gone, nobody waits longer than the
-//! deadline, and each check goes by what it says of an [outage](sluicegate_core::Outage).
+//! [`Redis`] is a [`Store`](sluicegate::Store) that decides exactly as the memory store does. A
+//! request's whole set is one script on the server, one round trip; concurrent requests are
+//! batched. If the server is slow or down, no request waits longer than the deadline, and each
+//! check follows its [`OnStoreError`](sluicegate_core::OnStoreError) policy.
 //!
-//! | file | what it does |
+//! | module | content |
 //! |---|---|
-//! | `store` | the way of a set: refuse it, ask the server, or do without |
-//! | `twin` | what is put to the server's scripts, and what comes back |
-//! | `servers` | which servers there are: one, one that `sentinel`s name, or a `cluster` |
-//! | `link` | one of them, as the store uses it |
-//! | `courier` | carries sets there, together and in time |
-//! | `keeper` | reaches it, and notices when it is gone |
-//! | `seen` | what was last seen of counters: the deny cache |
-//! | `owed` | what this node admitted by itself, to be told |
+//! | `options` | the server's address, and how to use it |
+//! | `store` | the way of a set: deny cache, server, fallback |
+//! | `script` | encoding of sets for the Lua scripts, and decoding of the answers |
+//! | `topology` | the servers of a store: one, one named by `sentinel`s, or a `cluster` |
+//! | `server_handle` | one server: its batchers and their supervisor |
+//! | `server_status` | whether a server is up, and why not |
+//! | `batcher` | the queue of a server: batches requests, enforces the deadline |
+//! | `connection` | connections: discovery, set-up, supervision, heartbeat |
+//! | `deny_cache` | the last states of counters, to refuse without a round trip |
+//! | `pending_charges` | charges admitted without the store, to be replayed to it |
+//! | `passed_over` | warnings about decisions without the store although it answers |
+//! | `clock` | the server's clock, as followed by this process |
+//! | `address` | hosts and ports |
+//! | `error` | errors of the server, and how each is handled |
+//! | `event` | events and health of the store |
+//! | `stats` | counters of what the store does |
+//! | `shared` | state that all servers of a store share |
 
 #![forbid(unsafe_code)]
 
 mod address;
+mod batcher;
 mod clock;
 mod cluster;
-mod common;
-mod condition;
 mod connection;
-mod counts;
-mod courier;
+mod deny_cache;
+mod error;
 mod event;
-mod failure;
-mod heartbeat;
-mod keeper;
-mod link;
 mod options;
-mod owed;
 mod passed_over;
-mod seen;
+mod pending_charges;
+mod script;
 mod sentinel;
-mod servers;
+mod server_handle;
+mod server_status;
+mod shared;
+mod stats;
 mod store;
-mod twin;
-mod whereabouts;
+mod topology;
 
 pub use clock::StoreClock;
-pub use counts::Counts;
-pub use event::{Event, Health, Part, ServerInfo};
+pub use event::{Event, Health, ServerHealth, ServerInfo};
 pub use options::{Options, OptionsError};
+pub use stats::Stats;
 pub use store::Redis;

@@ -1,4 +1,4 @@
-//! Where the server is, and how it is to be used.
+//! Options: the server's address, and how to use it.
 
 mod deployment;
 mod error;
@@ -15,10 +15,10 @@ pub use self::error::OptionsError;
 use crate::address::Address;
 use crate::event::Event;
 
-/// Told of what becomes of the store.
+/// Receives the events of the store.
 pub(crate) type OnEvent = Arc<dyn Fn(&Event) + Send + Sync>;
 
-/// Where the server is, and how it is to be used.
+/// The server's address, and how to use it.
 ///
 /// ```
 /// use std::time::Duration;
@@ -35,9 +35,9 @@ pub(crate) type OnEvent = Arc<dyn Fn(&Event) + Send + Sync>;
 #[derive(Clone)]
 pub struct Options {
     pub(crate) deployment: Deployment,
-    /// How any server is spoken to.
+    /// Settings for connections to any server.
     pub(crate) connection: ConnectionInfo,
-    /// Who we are to sentinels, which have users of their own.
+    /// Credentials for the sentinels, which have users of their own.
     pub(crate) sentinel: RedisConnectionInfo,
     pub(crate) ca_pem: Option<Vec<u8>>,
     pub(crate) prefix: String,
@@ -52,16 +52,16 @@ pub struct Options {
 }
 
 impl Options {
-    /// What keys begin with unless something else is said.
+    /// The default prefix of keys.
     pub const PREFIX: &'static str = "sluicegate:";
     /// The longest prefix, in bytes.
     pub const MAX_PREFIX: usize = 64;
-    /// The longest that a decision waits for the server, unless something else is said.
+    /// The default deadline of a decision.
     pub const DEADLINE: Duration = Duration::from_millis(10);
-    /// How many pages the callers of a limit are spread over, unless something else is said.
+    /// The default number of pages that the callers of a limit are spread over.
     pub const PAGES: u32 = 1 << 16;
 
-    /// The server or servers that a URL names:
+    /// The server or servers of a URL.
     ///
     /// | | |
     /// |---|---|
@@ -69,7 +69,7 @@ impl Options {
     /// | the primary that sentinels name | `redis+sentinel://[user[:password]@]host[:port],…/name[/database]` |
     /// | a cluster, by some of its servers | `redis+cluster://[user[:password]@]host[:port],…` |
     ///
-    /// With `rediss` instead of `redis` everything is encrypted, the way to sentinels too.
+    /// With `rediss` instead of `redis` all connections are encrypted, also those to sentinels.
     pub fn new(url: &str) -> Result<Self, OptionsError> {
         let (deployment, connection) = deployment::read(url)?;
         Ok(Self {
@@ -89,7 +89,7 @@ impl Options {
         })
     }
 
-    /// Who we are to the server.
+    /// The user name for the server.
     #[must_use]
     pub fn username(mut self, name: &str) -> Self {
         let settings = self.connection.redis_settings().clone().set_username(name);
@@ -97,7 +97,7 @@ impl Options {
         self
     }
 
-    /// What proves it.
+    /// The password for the server.
     #[must_use]
     #[allow(clippy::needless_pass_by_value, reason = "a secret is handed over, not lent")]
     pub fn password(mut self, password: String) -> Self {
@@ -106,7 +106,7 @@ impl Options {
         self
     }
 
-    /// Who we are to the sentinels, and what proves it. They have users of their own, or none.
+    /// User name and password for the sentinels, which have users of their own, or none.
     #[must_use]
     #[allow(clippy::needless_pass_by_value, reason = "a secret is handed over, not lent")]
     pub fn sentinel_access(mut self, name: Option<&str>, password: String) -> Self {
@@ -117,14 +117,13 @@ impl Options {
         self
     }
 
-    /// The certificates (PEM) of those who may vouch for the server, instead of those that this
-    /// machine trusts.
+    /// The CA certificates (PEM) to trust, instead of those of this machine.
     #[must_use]
     pub fn ca_pem(self, pem: Vec<u8>) -> Self {
         Self { ca_pem: Some(pem), ..self }
     }
 
-    /// What keys begin with: whoever has another prefix has other counters.
+    /// The prefix of all keys: different prefixes have different counters.
     pub fn prefix(self, prefix: &str) -> Result<Self, OptionsError> {
         let wrong = |c: char| matches!(c, '{' | '}') || c.is_control() || c.is_whitespace();
         if prefix.len() > Self::MAX_PREFIX || prefix.contains(wrong) {
@@ -133,10 +132,12 @@ impl Options {
         Ok(Self { prefix: prefix.to_owned(), ..self })
     }
 
-    /// How many pages the callers of one limit are spread over: a power of two up to 2^20.
+    /// The number of pages that the callers of one limit are spread over: a power of two up to
+    /// 2^20.
     ///
     /// A page with sixteen callers or more costs the server under 30 bytes for each, and one with
-    /// hundreds costs time. All nodes have to say the same; other pages are other counters.
+    /// hundreds costs time. All nodes need the same number; with another one they use other
+    /// counters.
     pub fn pages(self, pages: u32) -> Result<Self, OptionsError> {
         if !pages.is_power_of_two() || pages > 1 << 20 {
             return Err(OptionsError::Pages { found: pages });
@@ -144,8 +145,9 @@ impl Options {
         Ok(Self { page_bits: pages.ilog2(), ..self })
     }
 
-    /// What the digests are keyed with under which callers are known to the server. All nodes
-    /// have to say the same.
+    /// The key of the digests that stand for callers on the server.
+    ///
+    /// All nodes need the same secret.
     #[must_use]
     pub fn secret(self, secret: [u8; 32]) -> Self {
         Self { secret, ..self }
@@ -159,39 +161,40 @@ impl Options {
         Ok(Self { deadline, ..self })
     }
 
-    /// How many nodes share the limits, as long as the server has not told.
+    /// The number of nodes that share the limits, until the server reports it.
     #[must_use]
     pub fn nodes(self, nodes: u32) -> Self {
         Self { nodes: nodes.max(1), ..self }
     }
 
-    /// Whether a caller that certainly has to be refused is, without asking the server. Usually so.
+    /// Whether to refuse from the deny cache where the server would certainly refuse. On by
+    /// default.
     #[must_use]
     pub fn deny_cache(self, on: bool) -> Self {
         Self { deny_cache: on, ..self }
     }
 
-    /// The memory that counters of this node alone live in, and all others while the server is
-    /// not there.
+    /// The memory for this node's own counters, and for all others while the server is unavailable.
     #[must_use]
     pub fn memory(self, memory: MemoryOptions) -> Self {
         Self { memory, ..self }
     }
 
-    /// Tells of what becomes of the store; called from its own task, so it must not wait.
+    /// Receives the store's events; called from a task of the store, so it must not block.
     #[must_use]
-    pub fn on_event(self, tell: impl Fn(&Event) + Send + Sync + 'static) -> Self {
-        Self { on_event: Some(Arc::new(tell)), ..self }
+    pub fn on_event(self, handler: impl Fn(&Event) + Send + Sync + 'static) -> Self {
+        Self { on_event: Some(Arc::new(handler)), ..self }
     }
 
-    /// Decides at the times of this clock instead of the server's: for tests, which then need not
-    /// sleep. All nodes on one server need the same clock.
+    /// Decides at the times of this clock instead of the server's, so that tests need not sleep.
+    ///
+    /// All nodes on one server need the same clock.
     #[must_use]
     pub fn driven_by(self, clock: ManualClock) -> Self {
         Self { driven: Some(clock), ..self }
     }
 
-    /// Where the server is, for people: without user or password.
+    /// The server's address for diagnostics, without user and password.
     pub fn address(&self) -> String {
         let all = |addresses: &[Address]| {
             addresses.iter().map(ToString::to_string).collect::<Vec<_>>().join(",")
@@ -212,12 +215,12 @@ impl Options {
         }
     }
 
-    /// Whether another server may take the place of one.
+    /// Whether a replica can take the place of a server.
     pub(crate) fn has_replicas(&self) -> bool {
         !matches!(self.deployment, Deployment::Single(_))
     }
 
-    /// Whether the way to the server is encrypted.
+    /// Whether connections to the server are encrypted.
     pub fn is_encrypted(&self) -> bool {
         matches!(self.connection.addr(), ConnectionAddr::TcpTls { .. })
     }

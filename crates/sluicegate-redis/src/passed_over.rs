@@ -1,16 +1,16 @@
-//! Decisions made without a store that answers, and when to warn about them.
+//! Decisions made without the store although it answers, and when to warn about them.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::failure::Failure;
+use crate::error::ServerError;
 
 /// The least time between two warnings.
 const INTERVAL: Duration = Duration::from_secs(10);
 
-/// Decisions made without a store that answers, since the last warning.
+/// Decisions made without the store although it answers, since the last warning.
 #[derive(Debug, Default)]
 pub(crate) struct PassedOver(Mutex<Pending>);
 
@@ -23,7 +23,7 @@ struct Pending {
 
 impl PassedOver {
     /// Notes one decision and its cause.
-    pub(crate) fn note(&self, failure: &Failure) {
+    pub(crate) fn note(&self, failure: &ServerError) {
         let mut pending = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         pending.decisions += 1;
         if pending.why != failure.why {
@@ -46,19 +46,19 @@ impl PassedOver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::failure::Class;
+    use crate::error::ErrorKind;
 
     #[test]
     fn warnings_have_an_interval_and_lose_no_decision() {
         let (passed_over, start) = (PassedOver::default(), Instant::now());
         assert_eq!(passed_over.take_due(start), None, "nothing to warn about");
         for why in ["first", "second"] {
-            passed_over.note(&Failure::new(Class::Overload, why));
+            passed_over.note(&ServerError::new(ErrorKind::Overload, why));
         }
         assert_eq!(passed_over.take_due(start), Some((2, "second".to_owned())));
-        passed_over.note(&Failure::new(Class::Late, "third"));
+        passed_over.note(&ServerError::new(ErrorKind::Late, "third"));
         assert_eq!(passed_over.take_due(start + INTERVAL / 2), None);
-        passed_over.note(&Failure::new(Class::Late, "third"));
+        passed_over.note(&ServerError::new(ErrorKind::Late, "third"));
         assert_eq!(passed_over.take_due(start + INTERVAL), Some((2, "third".to_owned())));
         assert_eq!(passed_over.take_due(start + INTERVAL * 2), None);
     }

@@ -1,9 +1,9 @@
-//! Finds the primary that sentinels name, and hears when it is another.
+//! Finds the primary that sentinels name, and follows failovers.
 //!
-//! What a sentinel says is a hint: the server at that address has to say itself that it is a
-//! primary. Where more than half of all sentinels name one address, no other is tried.
+//! The answer of a sentinel is a hint: the server at that address has to confirm that it is a
+//! primary. If more than half of all sentinels name one address, no other is tried.
 
-mod told;
+mod votes;
 mod watcher;
 
 use std::sync::Arc;
@@ -14,16 +14,16 @@ use tokio::runtime::Handle;
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-use self::told::Told;
+use self::votes::Votes;
 use self::watcher::Watcher;
 use crate::address::Address;
-use crate::connection::{Connector, Listener, in_time, server_info};
-use crate::failure::{Class, Failure};
-use crate::whereabouts::Connected;
+use crate::connection::connector::{Connector, Listener, in_time, server_info};
+use crate::connection::discovery::Connected;
+use crate::error::{ErrorKind, ServerError};
 
-/// The most addresses that are tried at a time, if sentinels disagree.
-const TRIED: usize = 3;
-/// Where sentinels say that the primary is another.
+/// The most addresses to try at a time, if sentinels disagree.
+const MAX_TRIED: usize = 3;
+/// The channel on which sentinels announce a failover.
 pub(crate) const CHANNEL: &str = "+switch-master";
 
 /// The sentinels of a primary.
@@ -31,12 +31,12 @@ pub(crate) const CHANNEL: &str = "+switch-master";
 pub(crate) struct Sentinels {
     name: String,
     primaries: Connector,
-    told: Arc<watch::Sender<Told>>,
+    votes: Arc<watch::Sender<Votes>>,
     watchers: Vec<JoinHandle<()>>,
 }
 
 impl Sentinels {
-    /// Begins to listen to them, for the primary of this name.
+    /// Starts to watch the sentinels, for the primary of this name.
     pub(crate) fn watch(
         handle: &Handle,
         sentinels: &[Address],
@@ -44,7 +44,7 @@ impl Sentinels {
         to_sentinels: Connector,
         primaries: Connector,
     ) -> Self {
-        let told = Arc::new(watch::Sender::new(Told::by(sentinels.len())));
+        let votes = Arc::new(watch::Sender::new(Votes::new(sentinels.len())));
         let to_sentinels = Arc::new(to_sentinels);
         let watch = |(place, address): (usize, &Address)| {
             let watcher = Watcher {
@@ -52,46 +52,49 @@ impl Sentinels {
                 address: address.clone(),
                 name: name.to_owned(),
                 connector: Arc::clone(&to_sentinels),
-                told: Arc::clone(&told),
+                votes: Arc::clone(&votes),
             };
             handle.spawn(watcher.watch())
         };
         let watchers = sentinels.iter().enumerate().map(watch).collect();
-        Self { name: name.to_owned(), primaries, told, watchers }
+        Self { name: name.to_owned(), primaries, votes, watchers }
     }
 
     pub(crate) fn name(&self) -> &str {
         &self.name
     }
 
-    /// Where most of them say that the primary is.
-    pub(crate) fn told(&self) -> Option<Address> {
-        self.told.borrow().best().cloned()
+    /// Returns the address that most sentinels name.
+    pub(crate) fn primary(&self) -> Option<Address> {
+        self.votes.borrow().best().cloned()
     }
 
-    /// Waits until most of them name another address than this.
+    /// Waits until most sentinels name a different address.
     pub(crate) async fn moved(&self, from: Option<&Address>) {
-        let mut told = self.told.subscribe();
-        let another = |told: &Told| match from {
-            None => told.best().is_some(),
-            // One that has not heard of the others for long is not to take us back.
-            Some(from) => told.most().is_some_and(|most| most != from),
+        let mut votes = self.votes.subscribe();
+        let another = |votes: &Votes| match from {
+            None => votes.best().is_some(),
+            // Requires a majority, because an isolated sentinel may still name the old primary.
+            Some(from) => votes.majority().is_some_and(|majority| majority != from),
         };
-        // Whoever tells lives as long as this does.
-        let _ = told.wait_for(another).await;
+        // The sender lives as long as `self`.
+        let _ = votes.wait_for(another).await;
     }
 
-    /// A connection to the primary.
-    pub(crate) async fn connect(&self, listener: Arc<dyn Listener>) -> Result<Connected, Failure> {
-        // At first none may have been heard yet.
-        let heard = async {
+    /// Opens a connection to the primary.
+    pub(crate) async fn connect(
+        &self,
+        listener: Arc<dyn Listener>,
+    ) -> Result<Connected, ServerError> {
+        // Waits for the first vote after a start.
+        let first_vote = async {
             self.moved(None).await;
             Ok(())
         };
-        let _ = in_time(heard).await;
-        let candidates = self.told.borrow().candidates();
-        let mut failure = self.nobody();
-        for address in candidates.into_iter().take(TRIED) {
+        let _ = in_time(first_vote).await;
+        let candidates = self.votes.borrow().candidates();
+        let mut failure = self.no_primary();
+        for address in candidates.into_iter().take(MAX_TRIED) {
             match self.connect_to(address, Arc::clone(&listener)).await {
                 Ok(connected) => return Ok(connected),
                 Err(found) => failure = found,
@@ -100,29 +103,29 @@ impl Sentinels {
         Err(failure)
     }
 
-    /// Another connection to a primary.
+    /// Opens another connection to a primary.
     pub(crate) async fn connect_again(
         &self,
         address: &Address,
-    ) -> Result<MultiplexedConnection, Failure> {
-        self.primaries.connect_deaf(address).await
+    ) -> Result<MultiplexedConnection, ServerError> {
+        self.primaries.connect_unsubscribed(address).await
     }
 
     async fn connect_to(
         &self,
         address: Address,
         listener: Arc<dyn Listener>,
-    ) -> Result<Connected, Failure> {
+    ) -> Result<Connected, ServerError> {
         let mut connection = self.primaries.connect(&address, listener).await?;
         in_time(verify(&mut connection, &address)).await?;
         let server = server_info(&mut connection).await;
         Ok(Connected { connection, server, address })
     }
 
-    /// Why no address is known.
-    fn nobody(&self) -> Failure {
-        let (class, why) = self.told.borrow().why();
-        Failure::new(class, format!("no sentinel names a primary: {why}"))
+    /// Returns the error for the case that no address is known.
+    fn no_primary(&self) -> ServerError {
+        let (class, why) = self.votes.borrow().why();
+        ServerError::new(class, format!("no sentinel names a primary: {why}"))
     }
 }
 
@@ -134,14 +137,17 @@ impl Drop for Sentinels {
     }
 }
 
-/// Asks a server whether it is a primary. One that does not let us ask will refuse what is written
-/// if it is none.
-async fn verify(connection: &mut MultiplexedConnection, address: &Address) -> Result<(), Failure> {
+/// Verifies that a server is a primary. If it refuses the query, it passes: a replica would refuse
+/// writes anyway.
+async fn verify(
+    connection: &mut MultiplexedConnection,
+    address: &Address,
+) -> Result<(), ServerError> {
     let role = match redis::cmd("ROLE").query_async::<Vec<Value>>(connection).await {
         Ok(role) => role,
         Err(error) => {
-            let failure = Failure::from(error);
-            return if failure.class == Class::Refused { Ok(()) } else { Err(failure) };
+            let failure = ServerError::from(error);
+            return if failure.class == ErrorKind::Refused { Ok(()) } else { Err(failure) };
         }
     };
     let is_primary = match role.first() {
@@ -149,6 +155,6 @@ async fn verify(connection: &mut MultiplexedConnection, address: &Address) -> Re
         Some(Value::SimpleString(role)) => role == "master",
         _ => false,
     };
-    let why = || format!("the sentinels name {address}, which is no primary");
-    if is_primary { Ok(()) } else { Err(Failure::new(Class::ReadOnly, why())) }
+    let why = || format!("the sentinels name {address}, which is not a primary");
+    if is_primary { Ok(()) } else { Err(ServerError::new(ErrorKind::ReadOnly, why())) }
 }

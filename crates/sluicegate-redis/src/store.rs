@@ -1,13 +1,13 @@
-//! The store: what a set meets on its way to the server, and what instead of it.
+//! The store: decides sets on the shared server, with a deny cache before and a fallback behind it.
 
-mod denying;
-mod outage;
-mod part;
-mod parting;
-mod riding;
-mod splitting;
-mod telling;
-mod together;
+mod apply_batch;
+mod background_refund;
+mod cross_slot;
+mod deny;
+mod fallback;
+mod mixed_scope;
+mod replay;
+mod subset;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -15,32 +15,32 @@ use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use sluicegate::{Applied, CheckError, Clock, Memory, Store};
-use sluicegate_core::{Ask, Check, Decision, Ruling, Scope, Set, Span, State};
+use sluicegate_core::{Check, Decision, Operation, Ruling, Scope, Set, Span, State};
 use smallvec::SmallVec;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 
-use self::part::Part;
-use self::splitting::Split;
+use self::mixed_scope::ScopeSplit;
+use self::subset::Subset;
+use crate::batcher::BatchReply;
 use crate::clock::StoreClock;
-use crate::common::Common;
-use crate::counts::{Counters, Counts};
-use crate::courier::Reply;
+use crate::deny_cache::{DenyCache, ObservedAt};
+use crate::error::{ErrorKind, ServerError};
 use crate::event::Health;
-use crate::failure::{Class, Failure};
 use crate::options::{Options, OptionsError};
-use crate::owed::Owed;
 use crate::passed_over::PassedOver;
-use crate::seen::{Seen, When};
-use crate::servers::{Servers, To};
-use crate::twin::{self, Answer, Cells, Counter, Naming, Packed};
+use crate::pending_charges::PendingCharges;
+use crate::script::{self, Answer, Cells, Counter, EncodedSet, KeySpace};
+use crate::shared::Shared;
+use crate::stats::{StatCounters, Stats};
+use crate::topology::{Route, Topology};
 
-/// State in Redis or Valkey, shared by all who use the same server and prefix.
+/// State in Redis or Valkey, shared by all nodes that use the same server and prefix.
 ///
-/// Every set is decided by one script on the server, at the server's time: all of it or nothing,
-/// whoever else asks. Where the server is not there, each check goes by what it says of an
-/// [outage](sluicegate_core::Outage).
+/// Every set is decided by one script on the server, at the server's time and atomically. If the
+/// server is unavailable, each check follows its [`OnStoreError`](sluicegate_core::OnStoreError)
+/// policy.
 ///
 /// ```no_run
 /// use sluicegate::{Check, Limit, Limiter};
@@ -56,78 +56,80 @@ use crate::twin::{self, Answer, Cells, Counter, Naming, Packed};
 /// ```
 #[derive(Debug)]
 pub struct Redis {
-    common: Arc<Common>,
-    servers: Arc<Servers>,
-    /// Counters of this node alone, and all others while the server is not there.
+    shared: Arc<Shared>,
+    topology: Arc<Topology>,
+    /// Counters of this node alone, and of all checks while the server is unavailable.
     memory: Memory<StoreClock>,
-    denies: bool,
+    uses_deny_cache: bool,
 }
 
 impl Redis {
-    /// Starts to use a server, or those of a cluster, within the tokio runtime that this is called
-    /// from.
+    /// Starts to use a server, or those of a cluster, on the current tokio runtime.
     ///
-    /// They are reached in the background: until then, and whenever one is not there, checks are
-    /// answered without it.
+    /// The connections are opened in the background: until then, and whenever a server is
+    /// unavailable, checks are answered without it.
     #[allow(clippy::needless_pass_by_value, reason = "secrets are handed over, not lent")]
     pub fn start(options: Options) -> Result<Self, OptionsError> {
-        let handle = Handle::try_current().map_err(|_| OptionsError::NoRuntime)?;
+        let runtime = Handle::try_current().map_err(|_| OptionsError::NoRuntime)?;
         let clock = StoreClock::new(options.driven.clone());
         let memory = options.memory.clone().build_with(clock.clone());
         let memory = memory.map_err(|error| OptionsError::Memory { why: error.to_string() })?;
-        let common = Arc::new(Common {
-            handle,
+        let shared = Arc::new(Shared {
+            runtime,
             deadline: options.deadline,
             clock,
-            counters: Counters::default(),
-            naming: Naming::new(&options.prefix, options.secret, options.page_bits),
-            seen: Seen::new(),
-            owed: Owed::default(),
+            counters: StatCounters::default(),
+            key_space: KeySpace::new(&options.prefix, options.secret, options.page_bits),
+            deny_cache: DenyCache::new(),
+            pending: PendingCharges::default(),
             nodes: options.nodes,
             on_event: options.on_event.clone(),
             has_replicas: options.has_replicas(),
-            doubted: Notify::new(),
-            links: AtomicU32::new(0),
+            map_stale: Notify::new(),
+            server_ids: AtomicU32::new(0),
             passed_over: PassedOver::default(),
             origin: Instant::now(),
         });
-        let servers = Arc::new(Servers::start(&common, &options)?);
-        Ok(Self { common, servers, memory, denies: options.deny_cache })
+        let topology = Arc::new(Topology::start(&shared, &options)?);
+        Ok(Self { shared, topology, memory, uses_deny_cache: options.deny_cache })
     }
 
-    /// Waits until the server has been reached, or all of a cluster, for so long at most; whether it
-    /// has.
-    pub async fn reached(&self, patience: Duration) -> bool {
-        timeout(patience, self.servers.reached()).await.is_ok()
-    }
-
-    /// Tells the other nodes that this one stops, so that its share is theirs at once.
+    /// Waits until the server, or every server of a cluster, has been reached.
     ///
-    /// For after the last decision. A store that is dropped deregisters as well, as far as its runtime
-    /// lives on; a node that is killed counts until it has been silent for some seconds.
+    /// Returns `false` if that takes longer than `patience`.
+    pub async fn reached(&self, patience: Duration) -> bool {
+        timeout(patience, self.topology.reached()).await.is_ok()
+    }
+
+    /// Deregisters this node, so that the other nodes get its share at once.
+    ///
+    /// To be called after the last decision. A store that is dropped deregisters as well if its
+    /// runtime lives on; a node that is killed counts until it has sent no heartbeat for some
+    /// seconds.
     pub async fn deregister(&self) {
-        self.common.warn_if_passed_over();
-        self.servers.deregister().await;
+        self.shared.warn_if_passed_over();
+        self.topology.deregister().await;
     }
 
-    /// How the store is doing.
+    /// Returns the health of the store.
     pub fn health(&self) -> Health {
-        self.servers.health(&self.common)
+        self.topology.health(&self.shared)
     }
 
-    /// How often what has happened.
-    pub fn counts(&self) -> Counts {
-        self.common.counters.read()
+    /// Returns counters of what the store has done.
+    pub fn counts(&self) -> Stats {
+        self.shared.counters.read()
     }
 
-    /// The counters of this node alone, and of all while the server was not there.
+    /// The counters of this node alone, and of all checks while the server was unavailable.
     pub fn memory(&self) -> &Memory<StoreClock> {
         &self.memory
     }
 
-    /// When a caller is released even if the server answers others, or when it waits no longer.
+    /// When to release a caller even if the server answers others, or earlier if the caller set a
+    /// limit.
     fn until(&self, within: Option<Span>) -> Instant {
-        self.common.until(QUEUED, within.map(|within| self.common.now() + Duration::from(within)))
+        self.shared.until(QUEUED, within.map(|within| self.shared.now() + Duration::from(within)))
     }
 
     async fn decide(
@@ -135,26 +137,27 @@ impl Redis {
         set: &Set<'_>,
         decisions: &mut [Option<Decision>],
     ) -> Result<Applied, CheckError> {
-        match Split::of(set) {
-            // No rule applies to the request: there is nothing to ask.
+        match ScopeSplit::of(set) {
+            // No rule applies to the request, so there is nothing to decide.
             _ if set.checks().is_empty() => {
-                Ok(Applied::by_store(Ruling::Admitted, self.common.clock.now()))
+                Ok(Applied::by_store(Ruling::Admitted, self.shared.clock.now()))
             }
-            Split::Cluster => self.decide_shared(set, decisions).await,
-            Split::Node => self.memory.apply(set, decisions).await,
-            Split::Both(parts) => self.decide_both(set, parts, decisions).await,
+            ScopeSplit::Cluster => self.decide_shared(set, decisions).await,
+            ScopeSplit::Node => self.memory.apply(set, decisions).await,
+            ScopeSplit::Both(parts) => self.decide_both(set, parts, decisions).await,
         }
     }
 
-    /// Decides a set of which everything is shared.
+    /// Decides a set whose checks are all shared.
     async fn decide_shared(
         &self,
         set: &Set<'_>,
         decisions: &mut [Option<Decision>],
     ) -> Result<Applied, CheckError> {
-        match self.ask(set, decisions).await {
-            Ok(applied) if applied.ruling == Ruling::Refused && self.is_held_here(set) => {
-                // Taken while the server was not there: it cannot know.
+        match self.apply_shared(set, decisions).await {
+            Ok(applied) if applied.ruling == Ruling::Refused && self.may_be_held_locally(set) => {
+                // The slots were taken while the server was unavailable, so only this node has
+                // them.
                 self.memory.apply(set, decisions).await
             }
             Ok(applied) => Ok(applied),
@@ -162,166 +165,175 @@ impl Redis {
         }
     }
 
-    /// Whether a set is about slots that this node may have handed out by itself.
-    fn is_held_here(&self, set: &Set<'_>) -> bool {
+    /// Whether a set is about concurrency slots that this node may have granted by itself.
+    fn may_be_held_locally(&self, set: &Set<'_>) -> bool {
         let [check] = set.checks() else { return false };
-        let about = matches!(check.asks(), Ask::Settle { .. } | Ask::Renew(_));
-        about && check.limit().holds() && self.common.counters.by_share.get() > 0
+        let about = matches!(check.operation(), Operation::Settle { .. } | Operation::Renew(_));
+        about && check.limit().holds() && self.shared.counters.by_share.get() > 0
     }
 
-    /// Asks the server, unless the answer is known; or servers, if none has all of it.
-    async fn ask(
+    /// Decides a set on the server, or from the deny cache, by the usual deadline.
+    async fn apply_shared(
         &self,
         set: &Set<'_>,
         decisions: &mut [Option<Decision>],
-    ) -> Result<Applied, Failure> {
-        self.ask_by(set, decisions, self.until(set.within())).await
+    ) -> Result<Applied, ServerError> {
+        self.apply_until(set, decisions, self.until(set.within())).await
     }
 
-    /// The same, by a time that was set before.
-    async fn ask_by(
+    /// Decides a set on the server or servers that have its counters, by a given deadline.
+    async fn apply_until(
         &self,
         set: &Set<'_>,
         decisions: &mut [Option<Decision>],
         until: Instant,
-    ) -> Result<Applied, Failure> {
-        if twin::is_contradictory(set) {
+    ) -> Result<Applied, ServerError> {
+        if script::is_contradictory(set) {
             decisions.fill(None);
-            return Ok(Applied::by_store(Ruling::Contradictory, self.common.clock.now()));
+            return Ok(Applied::by_store(Ruling::Contradictory, self.shared.clock.now()));
         }
-        let packed = Packed::new(set, &self.common.naming);
-        if let Some(applied) = self.deny(set, &packed, decisions) {
+        let encoded = EncodedSet::new(set, &self.shared.key_space);
+        if let Some(applied) = self.deny(set, &encoded, decisions) {
             return Ok(applied);
         }
-        match self.servers.slot_of_all(&self.common, &packed) {
+        match self.topology.slot_of_all(&self.shared, &encoded) {
             Some(slot) => {
-                let counters = counters_of(&packed);
-                let mut seeing = self.see(set, packed, slot, until).await?;
-                let applied = self.explain(set, &mut seeing, decisions, &counters)?;
-                if seeing.confirmed || !charges(set, applied.ruling) {
+                let counters = counters_of(&encoded);
+                let mut observation = self.observe(set, encoded, slot, until).await?;
+                let applied = self.explain(set, &mut observation, decisions, &counters)?;
+                if observation.confirmed || !may_charge(set, applied.ruling) {
                     return Ok(applied);
                 }
-                self.unconfirmed(set, decisions)
+                self.not_replicated(set, decisions)
             }
-            None => self.ask_slots(set, &packed, decisions, until).await,
+            None => self.apply_cross_slot(set, &encoded, decisions, until).await,
         }
     }
 
-    /// Puts a set to the server that has its slot, with what is owed to its counters in front of it.
-    async fn see(
+    /// Sends a set to the server of its slot, preceded by the pending charges of its counters.
+    async fn observe(
         &self,
         set: &Set<'_>,
-        packed: Packed,
+        encoded: EncodedSet,
         slot: u16,
         until: Instant,
-    ) -> Result<Seeing, Failure> {
-        let riders = self.riders(set, &packed);
-        let mut letter: SmallVec<[Packed; 1]> = SmallVec::new();
-        letter.extend(riders.packed(&self.common.naming));
-        letter.push(packed);
+    ) -> Result<Observation, ServerError> {
+        let replay = self.collect_replay(set, &encoded);
+        let mut request: SmallVec<[EncodedSet; 1]> = SmallVec::new();
+        request.extend(replay.encode(&self.shared.key_space));
+        request.push(encoded);
         let strict = set.checks().iter().any(Check::is_strict);
-        let Reply { mut answers, sent, received, confirmed } =
-            self.servers.ask(letter, To { slot, strict }, until).await?;
-        riders.arrived(&self.common.owed);
+        let BatchReply { mut answers, sent, received, confirmed } =
+            self.topology.submit(request, Route { slot, strict }, until).await?;
+        replay.confirm(&self.shared.pending);
         let answer = answers.pop().ok_or_else(|| self.unanswered())?;
-        let when = When { now: answer.now, sent, received };
-        Ok(Seeing { answer, when, slot, confirmed })
+        let when = ObservedAt { now: answer.now, sent, received };
+        Ok(Observation { answer, when, slot, confirmed })
     }
 
-    /// Works out the decisions from what the server saw, and takes down how counters stand.
+    /// Computes the decisions from the states the server saw, and updates the deny cache.
     fn explain(
         &self,
         set: &Set<'_>,
-        seeing: &mut Seeing,
+        observation: &mut Observation,
         decisions: &mut [Option<Decision>],
         counters: &[Counter],
-    ) -> Result<Applied, Failure> {
-        let Seeing { answer, when, slot, .. } = seeing;
-        let applied = twin::explain(set, answer, decisions).map_err(|disagreement| {
-            self.common.counters.disagreements.one();
-            Failure::new(Class::Other, disagreement.to_string())
+    ) -> Result<Applied, ServerError> {
+        let Observation { answer, when, slot, .. } = observation;
+        let applied = script::explain(set, answer, decisions).map_err(|disagreement| {
+            self.shared.counters.disagreements.one();
+            ServerError::new(ErrorKind::Other, disagreement.to_string())
         })?;
-        let (seen, link) = (&self.common.seen, self.servers.link(*slot));
+        let (deny_cache, handle) = (&self.shared.deny_cache, self.topology.handle(*slot));
         let Cells { places, .. } = Cells::of(set);
         for ((check, counter), place) in set.checks().iter().zip(counters).zip(places) {
-            if gives_back(check) {
-                seen.forget(*counter, self.common.clock.machine());
+            if may_lower(check) {
+                deny_cache.forget(*counter, self.shared.clock.machine());
                 continue;
             }
-            match (answer.states.get(place.index()), &link) {
-                (Some(state), Some(link)) if is_worth_keeping(state, applied) => {
-                    seen.put(*counter, state, *when, &link.hearing);
+            match (answer.states.get(place.index()), &handle) {
+                (Some(state), Some(handle)) if is_worth_keeping(state, applied) => {
+                    deny_cache.put(*counter, state, *when, &handle.epoch);
                 }
-                // It still refuses whom it refused, but it would name a wait that is too short.
+                // The cached state would still refuse correctly, but with a wait that is too short.
                 _ => {
-                    seen.take(*counter);
+                    deny_cache.take(*counter);
                 }
             }
         }
         Ok(applied)
     }
 
-    /// The server has charged a strict set, and no replica has said in time that it has it too: that
-    /// counts as if the server was not there. If the set is refused then, it is given back.
-    fn unconfirmed(
+    /// Treats a strict set that no replica confirmed in time as if the server were unavailable. If
+    /// the fallback refuses the set, the charge on the server is refunded.
+    fn not_replicated(
         &self,
         set: &Set<'_>,
         decisions: &mut [Option<Decision>],
-    ) -> Result<Applied, Failure> {
-        let charged = Part::decided(set, decisions);
-        let failure = unconfirmed();
-        self.common.count(&failure);
+    ) -> Result<Applied, ServerError> {
+        let charged = Subset::decided(set, decisions);
+        let failure = not_replicated();
+        self.shared.count(&failure);
         let Ok(applied) = self.without_store(set, decisions, &failure) else {
             return Err(failure);
         };
         if applied.ruling == Ruling::Refused {
-            let given_back =
-                if set.is_independent() { charged.refused_after_all(decisions) } else { charged };
-            drop(self.give_back(&given_back));
+            let refunded =
+                if set.is_independent() { charged.finally_refused(decisions) } else { charged };
+            drop(self.refund_subset(&refunded));
         }
         Ok(applied)
     }
 
-    fn unanswered(&self) -> Failure {
-        self.common.counters.disagreements.one();
-        Failure::new(Class::Other, "the answer was about something else")
+    fn unanswered(&self) -> ServerError {
+        self.shared.counters.disagreements.one();
+        ServerError::new(ErrorKind::Other, "the answer belongs to another call")
     }
 }
 
-/// Whether a set that was ruled so may have charged something.
-fn charges(set: &Set<'_>, ruling: Ruling) -> bool {
+/// Whether a set with this ruling may have charged something.
+fn may_charge(set: &Set<'_>, ruling: Ruling) -> bool {
     ruling == Ruling::Admitted || ruling == Ruling::Refused && set.is_independent()
 }
 
-fn unconfirmed() -> Failure {
-    Failure::new(Class::Unconfirmed, "no replica had it in time, which a strict rule waits for")
+fn not_replicated() -> ServerError {
+    ServerError::new(
+        ErrorKind::Unconfirmed,
+        "no replica confirmed the write in time, as a strict rule requires",
+    )
 }
 
-/// How many deadlines a request may wait for its turn while the server answers others: with the default
-/// deadline, less than the 50 ms that proxies usually wait for a decision.
+/// The number of deadlines that a request may wait in the queue while the server answers others:
+/// with the default deadline, less than the 50 ms that proxies usually wait for a decision.
 const QUEUED: u32 = 4;
 
-/// What a server saw of a set's counters, and when.
-struct Seeing {
+/// The states that a server saw for a set, and when.
+struct Observation {
     answer: Answer,
-    when: When,
+    when: ObservedAt,
     slot: u16,
-    /// Whether a replica has it too, where one has to.
+    /// Whether a replica has confirmed the write, where one is required.
     confirmed: bool,
 }
 
-/// The counters that the checks of a set meet.
-fn counters_of(packed: &Packed) -> SmallVec<[Counter; 2]> {
-    (0..packed.checks()).map(|index| packed.counter(index)).collect()
+/// The counters that the checks of a set use.
+fn counters_of(encoded: &EncodedSet) -> SmallVec<[Counter; 2]> {
+    (0..encoded.checks()).map(|index| encoded.counter(index)).collect()
 }
 
-/// Whether a check may make its counter better than others have seen it.
-fn gives_back(check: &Check<'_>) -> bool {
-    matches!(check.asks(), Ask::Refund(_) | Ask::Settle { .. } | Ask::Reset | Ask::Rescale { .. })
+/// Whether a check may lower its counter below what other nodes have cached.
+fn may_lower(check: &Check<'_>) -> bool {
+    matches!(
+        check.operation(),
+        Operation::Refund(_)
+            | Operation::Settle { .. }
+            | Operation::Reset
+            | Operation::Rescale { .. }
+    )
 }
 
-/// Whether it pays to remember a state: what is a few numbers always does, a long list only
-/// if it refuses. Slots are given back all the time.
+/// Whether a state is worth caching: small states always are, long lists only if they refuse.
+/// Concurrency slots are not, because they are released all the time.
 fn is_worth_keeping(state: &State, applied: Applied) -> bool {
     match state {
         State::Bucket { .. } | State::Window { .. } => true,
@@ -333,11 +345,11 @@ fn is_worth_keeping(state: &State, applied: Applied) -> bool {
 impl Store for Redis {
     type Clock = StoreClock;
 
-    /// Some calls' worth: each call is a trip, and all of them have one deadline.
+    /// Several calls' worth: each call is a round trip, and all of them share one deadline.
     const TOGETHER: usize = 1_024;
 
     fn clock(&self) -> &StoreClock {
-        &self.common.clock
+        &self.shared.clock
     }
 
     fn apply<'a>(
@@ -359,12 +371,12 @@ impl Store for Redis {
 
     fn apply_detached(&self, check: Check<'_>) {
         if check.limit().holds() || check.scope() == Scope::Node {
-            // Wherever it was taken: who does not know it does nothing.
+            // Releases units wherever they were taken; where they are unknown, this has no effect.
             self.memory.apply_detached(check);
         }
         if check.scope() == Scope::Cluster {
-            // Nobody waits for it.
-            drop(self.tell(&check, 0));
+            // Runs in the background.
+            drop(self.send_detached(&check, 0));
         }
     }
 }

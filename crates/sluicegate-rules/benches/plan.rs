@@ -1,5 +1,4 @@
-//! What planning a request costs, by the number of rules there are and how many of them it meets;
-//! and what compiling a large file does.
+//! Benchmarks of planning, by the number of rules and matches, and of compiling a large file.
 //!
 //! ```text
 //! cargo bench -p sluicegate-rules --bench plan
@@ -20,13 +19,13 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use sluicegate::Time;
-use sluicegate_rules::{Desk, Directory, Request, RuleSet, Value};
+use sluicegate_rules::{Directory, PlanBuffer, Request, RuleSet, Value};
 
 const NOW: Time = Time::from_micros(1_800_000_000_000_000);
 const ROUNDS: usize = 30;
 const PLANS: usize = 20_000;
 
-/// A rule set, and a request that meets five of its rules.
+/// A rule set, and a request that matches five of its rules.
 struct Case {
     name: &'static str,
     rules: fn() -> RuleSet,
@@ -48,7 +47,7 @@ identify:
   key: { header: x-api-key, secret: true }
 ";
 
-/// What every request meets: by address, by user, by tenant and all together.
+/// The rules that match every request: by address, by user, by tenant and for all together.
 const ANYWHERE: &str = "
 rules:
   - { name: per-address, key: ip, limit: 1000/min }
@@ -105,7 +104,7 @@ fn parsed(text: &str) -> RuleSet {
     RuleSet::parse(text).unwrap()
 }
 
-/// Plans `times` requests; what is counted.
+/// Plans `times` requests: the measured function.
 #[inline(never)]
 fn plan(rules: &RuleSet, times: usize) {
     let headers = [
@@ -125,8 +124,8 @@ fn plan(rules: &RuleSet, times: usize) {
             .peer([203, 0, 113, 9].into())
             .headers(&headers)
             .attributes(&attributes);
-        let mut desk = Desk::new();
-        let planned = rules.plan(&directory, black_box(&request), NOW, &mut desk);
+        let mut buffer = PlanBuffer::new();
+        let planned = rules.plan(&directory, black_box(&request), NOW, &mut buffer);
         assert_eq!(black_box(&planned).plan().checks().len(), 5);
     }
 }
@@ -149,7 +148,7 @@ fn compare() {
     let cases: Vec<_> = CASES.iter().map(|case| (case.name, (case.rules)())).collect();
     let mut best = vec![f64::MAX; cases.len()];
     for _ in 0..ROUNDS {
-        // In turn, so that a noisy moment hurts all alike.
+        // In turn, so that a noisy moment affects all cases equally.
         for ((_, rules), best) in cases.iter().zip(&mut best) {
             let began = Instant::now();
             plan(rules, PLANS);

@@ -1,9 +1,9 @@
-//! The calendar of a time zone: fixed windows that begin at its midnights.
+//! The calendar of a time zone, with fixed windows that begin at local midnight.
 
-mod remembered;
+mod period;
+mod period_cache;
 #[cfg(test)]
 mod tests;
-mod unit;
 mod zone;
 
 use std::sync::Arc;
@@ -12,29 +12,29 @@ pub(crate) use self::zone::{Zone, ZoneError};
 
 use sluicegate::{Calendar, Per, Period, Span, Time, period_at};
 
-use self::remembered::Remembered;
-use self::unit::{Stretch, Unit};
+use self::period::{DateSpan, Unit};
+use self::period_cache::PeriodCache;
 
 const DAY: u64 = 86_400_000_000;
 const SECOND: u64 = 1_000_000;
 
 /// The calendar of one time zone, for one limit.
 ///
-/// Days run from local midnight to local midnight, so that one of them has 23 hours and one 25
-/// where clocks are changed. Whole days tile from 1970-01-01, whole weeks from Mondays, months
-/// from their first, several months from January. What is shorter than a day and divides it is
-/// counted in elapsed time from local midnight; the last of a day ends with the day, however
-/// long that is. Any other length has nothing to do with days, and tiles as in UTC.
+/// Days run from local midnight to local midnight, so that a day on which clocks are changed has 23
+/// or 25 hours. Multiples of days are aligned to 1970-01-01, weeks to Mondays, months to their
+/// first day, multiples of months to January. A period that divides a day is counted in elapsed
+/// time from local midnight; the last one ends with the day, even if that makes it shorter. Periods
+/// of any other length are aligned as in UTC.
 ///
-/// The period of the last moment is remembered, so that a limit asks the time zone once per
-/// period. Two limits could share a calendar, but would forget each other's period.
+/// The last period is cached, so that a limit queries the time zone once per period. Limits should
+/// not share a calendar, because they would evict each other's period.
 #[derive(Debug)]
-pub(crate) struct Zoned {
+pub(crate) struct ZonedCalendar {
     zone: Zone,
-    remembered: Remembered,
+    remembered: PeriodCache,
 }
 
-impl Zoned {
+impl ZonedCalendar {
     /// The calendar of the zone with this name, as in `Europe/Berlin`.
     pub(crate) fn named(name: &str) -> Result<Arc<Self>, ZoneError> {
         Zone::named(name).map(Self::of)
@@ -42,11 +42,11 @@ impl Zoned {
 
     /// The calendar of a zone.
     pub(crate) fn of(zone: Zone) -> Arc<Self> {
-        Arc::new(Self { zone, remembered: Remembered::default() })
+        Arc::new(Self { zone, remembered: PeriodCache::default() })
     }
 
-    /// The stretch of whole days around a second; `None` beyond the years that are known.
-    fn stretch_at(&self, unit: Unit, second: i64) -> Option<Stretch> {
+    /// The range of whole days around a second; `None` beyond the supported years.
+    fn stretch_at(&self, unit: Unit, second: i64) -> Option<DateSpan> {
         let known = self.remembered.recall(unit).filter(|stretch| stretch.contains(second));
         if known.is_some() {
             return known;
@@ -57,7 +57,7 @@ impl Zoned {
     }
 }
 
-impl Calendar for Zoned {
+impl Calendar for ZonedCalendar {
     fn name(&self) -> &str {
         self.zone.name()
     }
@@ -65,12 +65,12 @@ impl Calendar for Zoned {
     fn period_at(&self, per: Per, time: Time) -> Period {
         let second = i64::try_from(time.as_micros() / SECOND).unwrap_or(i64::MAX);
         let local = match per {
-            Per::Months(months) => {
-                self.stretch_at(Unit::Months(months.clamp(1, 12)), second).and_then(Stretch::period)
-            }
+            Per::Months(months) => self
+                .stretch_at(Unit::Months(months.clamp(1, 12)), second)
+                .and_then(DateSpan::period),
             Per::Span(span) => match span.as_micros() {
                 days if days > 0 && days.is_multiple_of(DAY) => {
-                    self.stretch_at(Unit::Days(days / DAY), second).and_then(Stretch::period)
+                    self.stretch_at(Unit::Days(days / DAY), second).and_then(DateSpan::period)
                 }
                 part if part > 0 && DAY.is_multiple_of(part) => self
                     .stretch_at(Unit::Days(1), second)
@@ -83,7 +83,7 @@ impl Calendar for Zoned {
 }
 
 /// The part of a day around a time, counted from its midnight and cut off at the next.
-fn part_of_day(day: Stretch, length: u64, time: Time) -> Option<Period> {
+fn part_of_day(day: DateSpan, length: u64, time: Time) -> Option<Period> {
     let length = i64::try_from(length).ok()?;
     let (start, end) = day.micros();
     let into = i64::try_from(time.as_micros()).ok()?.checked_sub(start)?;
@@ -91,7 +91,7 @@ fn part_of_day(day: Stretch, length: u64, time: Time) -> Option<Period> {
     between(part_start, end.min(part_start.saturating_add(length)))
 }
 
-/// The period between two microseconds counted from 1970; what lies before it is cut off.
+/// The period between two times in microseconds since 1970, cut off at 1970.
 fn between(start: i64, end: i64) -> Option<Period> {
     let time =
         |micros: i64| Time::EPOCH + Span::from_micros(u64::try_from(micros).unwrap_or_default());

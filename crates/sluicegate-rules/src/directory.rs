@@ -1,10 +1,10 @@
-//! What is known of single callers: tiers, overrides, allow-lists and block-lists.
+//! The directory of callers: their tiers, overrides, and allow-list and block-list entries.
 //!
 //! A directory is a local replica. The rule file fills one of its own, which is swapped with the
-//! rules; another is there to be filled by others while requests read it. A caller is filed under
-//! the name of an identity and what that identity was found to be, a digest if it is secret.
+//! rules; a second one is changed at run time while requests read it. The key of a caller is the
+//! name of an identity and the value of that identity, as a digest if it is secret.
 
-mod standing;
+mod caller;
 
 use std::collections::HashMap;
 use std::hash::{BuildHasher, RandomState};
@@ -13,40 +13,40 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use sluicegate::Time;
 
-pub(crate) use self::standing::{Assigned, Change, Listed, Override, Standing};
+pub(crate) use self::caller::{Assigned, CallerRecord, Change, ListEntry, Override};
 
-/// What is known of single callers.
+/// A concurrent map of the records of callers.
 #[derive(Debug)]
 pub struct Directory {
     shards: Box<[RwLock<Shard>]>,
     hasher: RandomState,
     callers: AtomicUsize,
-    /// The identities that somebody is, or was, known by.
+    /// The identities that callers have, or had, records under.
     identities: RwLock<Vec<Box<str>>>,
 }
 
-type Shard = HashMap<Box<[u8]>, Arc<Standing>>;
+type Shard = HashMap<Box<[u8]>, Arc<CallerRecord>>;
 
-/// A stretch of time, open at either end.
+/// A range of time, optionally unbounded at either end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct During {
-    /// The first moment of it.
+pub struct TimeRange {
+    /// The start, inclusive.
     pub from: Option<Time>,
-    /// The first moment after it.
+    /// The end, exclusive.
     pub until: Option<Time>,
 }
 
-/// Whether a caller is let through or kept out whatever the rules say.
+/// A list that overrides the rules for a caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Listing {
-    /// No rule applies.
+pub enum ListKind {
+    /// The caller is always allowed; no rule applies.
     Allow,
-    /// Always refused.
+    /// The caller is always refused.
     Block,
 }
 
-impl During {
-    /// Whether a moment lies in it.
+impl TimeRange {
+    /// Whether the range contains a moment.
     pub fn contains(&self, now: Time) -> bool {
         self.from.is_none_or(|from| from <= now) && self.until.is_none_or(|until| now < until)
     }
@@ -59,10 +59,10 @@ impl Default for Directory {
 }
 
 impl Directory {
-    /// Enough that threads seldom meet at one.
+    /// Enough shards that threads seldom contend for one.
     const SHARDS: usize = 64;
 
-    /// A directory in which nobody is known.
+    /// Creates an empty directory.
     pub fn new() -> Self {
         Self {
             shards: (0..Self::SHARDS).map(|_| RwLock::default()).collect(),
@@ -72,28 +72,28 @@ impl Directory {
         }
     }
 
-    /// How many callers are known.
+    /// The number of callers with a record.
     pub fn len(&self) -> usize {
         self.callers.load(Ordering::Relaxed)
     }
 
-    /// Whether nobody is known.
+    /// Whether no caller has a record.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Whether anybody may be known by this identity: if not, there is no need to look.
+    /// Whether callers may have records under this identity; if not, lookups can be skipped.
     pub(crate) fn knows(&self, identity: &str) -> bool {
         !self.is_empty() && self.names(identity)
     }
 
-    /// Whether somebody has been known by this identity.
+    /// Whether any caller has ever had a record under this identity.
     pub(crate) fn names(&self, identity: &str) -> bool {
         let names = self.identities.read().unwrap_or_else(PoisonError::into_inner);
         names.iter().any(|name| &**name == identity)
     }
 
-    pub(crate) fn get(&self, identity: &str, subject: &[u8]) -> Option<Arc<Standing>> {
+    pub(crate) fn get(&self, identity: &str, subject: &[u8]) -> Option<Arc<CallerRecord>> {
         if self.is_empty() {
             return None;
         }
@@ -101,12 +101,12 @@ impl Directory {
         self.shard(&name).read().unwrap_or_else(PoisonError::into_inner).get(&*name).cloned()
     }
 
-    /// Changes what is known of a caller; a caller of whom nothing is known any more is dropped.
+    /// Changes the record of a caller, and removes it if it is empty afterwards.
     pub(crate) fn change(
         &self,
         identity: &str,
         subject: &[u8],
-        change: impl FnOnce(&mut Standing),
+        change: impl FnOnce(&mut CallerRecord),
     ) {
         if !self.names(identity) {
             let mut names = self.identities.write().unwrap_or_else(PoisonError::into_inner);
@@ -114,12 +114,12 @@ impl Directory {
         }
         let name = filed(identity, subject);
         let mut shard = self.shard(&name).write().unwrap_or_else(PoisonError::into_inner);
-        let mut standing =
-            shard.get(&*name).map(|known| Standing::clone(known)).unwrap_or_default();
-        change(&mut standing);
-        let known = !standing.is_over(Time::EPOCH);
+        let mut record =
+            shard.get(&*name).map(|known| CallerRecord::clone(known)).unwrap_or_default();
+        change(&mut record);
+        let known = !record.is_over(Time::EPOCH);
         let before = if known {
-            shard.insert(name.into_vec().into(), Arc::new(standing)).is_some()
+            shard.insert(name.into_vec().into(), Arc::new(record)).is_some()
         } else {
             shard.remove(&*name).is_some()
         };
@@ -130,34 +130,34 @@ impl Directory {
         }
     }
 
-    /// Drops callers of whom only changes are known that were made up to `over`.
+    /// Removes records that contain nothing but changes made up to `over`.
     pub(crate) fn prune(&self, over: Time) {
         for shard in &self.shards {
             let mut shard = shard.write().unwrap_or_else(PoisonError::into_inner);
             let before = shard.len();
-            shard.retain(|_, standing| !standing.is_over(over));
+            shard.retain(|_, record| !record.is_over(over));
             self.callers.fetch_sub(before - shard.len(), Ordering::Relaxed);
         }
     }
 
-    /// Everybody who is known.
-    pub(crate) fn each(&self, mut visit: impl FnMut(&[u8], &Arc<Standing>)) {
+    /// Visits every record.
+    pub(crate) fn each(&self, mut visit: impl FnMut(&[u8], &Arc<CallerRecord>)) {
         for shard in &self.shards {
-            for (name, standing) in &*shard.read().unwrap_or_else(PoisonError::into_inner) {
-                visit(name, standing);
+            for (name, record) in &*shard.read().unwrap_or_else(PoisonError::into_inner) {
+                visit(name, record);
             }
         }
     }
 
-    /// What is known under a name that [`each`](Self::each) handed out.
-    pub(crate) fn get_filed(&self, name: &[u8]) -> Option<Arc<Standing>> {
+    /// The record under a key that [`each`](Self::each) has passed.
+    pub(crate) fn get_filed(&self, name: &[u8]) -> Option<Arc<CallerRecord>> {
         self.shard(name).read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 
-    /// Says what is known under a name that [`each`](Self::each) handed out.
-    pub(crate) fn put_filed(&self, name: &[u8], standing: Standing) {
+    /// Stores a record under a key that [`each`](Self::each) has passed.
+    pub(crate) fn put_filed(&self, name: &[u8], record: CallerRecord) {
         let mut shard = self.shard(name).write().unwrap_or_else(PoisonError::into_inner);
-        if shard.insert(name.into(), Arc::new(standing)).is_none() {
+        if shard.insert(name.into(), Arc::new(record)).is_none() {
             self.callers.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -170,7 +170,7 @@ impl Directory {
 
 type Filed = smallvec::SmallVec<[u8; 96]>;
 
-/// The name a caller is filed under.
+/// The key of a caller's record.
 fn filed(identity: &str, subject: &[u8]) -> Filed {
     let mut name = Filed::new();
     sluicegate::Key::append(&mut name, identity.as_bytes());

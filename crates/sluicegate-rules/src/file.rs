@@ -1,43 +1,60 @@
-//! A rule file: what is read, what it came to, and what was found.
+//! Rule files: loading, validation, and compilation into a rule set.
+
+pub(crate) mod compile;
+pub(crate) mod lint;
+pub(crate) mod load;
+pub(crate) mod settings;
+pub(crate) mod store_url;
+pub(crate) mod tables;
+pub(crate) mod timestamp;
+pub(crate) mod units;
 
 use std::path::{Path, PathBuf};
 
-use crate::compile::{self, Compiled};
-use crate::format;
-use crate::load::{self, Disk, Files, Shelf, Unreadable};
-use crate::report::Report;
-use crate::ruleset::RuleSet;
-use crate::settings::Settings;
-use crate::shape;
+use self::compile::Compiled;
+use self::load::{DiskFiles, FileSource, InMemoryFiles, Unreadable};
+use self::settings::Settings;
+use crate::rule_set::RuleSet;
+use sluicegate_yaml::Report;
+use sluicegate_yaml::json_schema;
 
-/// A rule file, with all that it includes.
+/// A rule file with everything that it includes.
 #[derive(Debug)]
 pub struct RuleFile {
     /// The rules, if there are no errors.
     pub rules: Option<RuleSet>,
-    /// What it says about the program itself.
+    /// The settings of the program.
     pub settings: Settings,
-    /// Whether there are no rules because a file says so: `rules: []`. Otherwise they may have got
-    /// lost.
+    /// Whether a file has an empty list of rules on purpose: `rules: []`.
+    ///
+    /// If not, a rule set without rules may come from a truncated file.
     pub none_in_words: bool,
-    /// Everything that is wrong or doubtful.
+    /// All errors, warnings and notes.
     pub report: Report,
-    /// Every file and folder that was looked at: if one changes, so may the rules.
+    /// All files and folders that were read; a change of one may change the rules.
     pub watched: Vec<PathBuf>,
 }
 
 impl RuleFile {
     /// Reads a rule file from disk, or all rule files of a folder.
     ///
-    /// Fails only if there is nothing to read at that path; what is wrong in a file is in its report.
+    /// Mistakes in a file are in its report.
+    ///
+    /// # Errors
+    ///
+    /// If there is nothing to read at that path.
     pub fn load(path: &Path) -> Result<Self, Unreadable> {
-        Self::load_with(path, &Disk, &|name| std::env::var(name).ok())
+        Self::load_with(path, &DiskFiles, &|name| std::env::var(name).ok())
     }
 
-    /// Reads a rule file from other files, with other variables.
+    /// Reads a rule file from the given files, with the given environment variables.
+    ///
+    /// # Errors
+    ///
+    /// If there is nothing to read at that path.
     pub fn load_with(
         path: &Path,
-        files: &dyn Files,
+        files: &dyn FileSource,
         env: &dyn Fn(&str) -> Option<String>,
     ) -> Result<Self, Unreadable> {
         let mut loaded = load::load(path, files, env);
@@ -56,10 +73,14 @@ impl RuleFile {
 }
 
 impl RuleSet {
-    /// Reads rules from a text; the report if there is an error in it.
+    /// Reads rules from a text.
+    ///
+    /// # Errors
+    ///
+    /// The report, if there is an error in the text.
     pub fn parse(text: &str) -> Result<Self, Report> {
         let path = Path::new("rules.yaml");
-        let shelf = Shelf::new().with(path, text);
+        let shelf = InMemoryFiles::new().with(path, text);
         let mut loaded = load::load(path, &shelf, &|_| None);
         loaded.failure = None;
         let (compiled, report, _) = compile::compile(loaded, &shelf, &|_| None);
@@ -67,9 +88,9 @@ impl RuleSet {
     }
 }
 
-/// The JSON schema of rule files, for editors.
+/// Returns the JSON schema of rule files, for editors.
 pub fn schema() -> String {
-    let schema = shape::schema("Sluicegate rule file", &format::FILE);
+    let schema = json_schema("Sluicegate rule file", &tables::FILE);
     let mut text = serde_json::to_string_pretty(&schema).unwrap_or_default();
     text.push('\n');
     text

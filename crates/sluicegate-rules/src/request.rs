@@ -1,13 +1,25 @@
-//! What is known of a call, borrowed and in no protocol's words.
+//! A request independent of any transport protocol.
+
+pub(crate) mod address;
+pub(crate) mod context;
+pub(crate) mod cookie;
+pub mod descriptor;
+pub(crate) mod host;
+pub(crate) mod identity;
+#[cfg(feature = "jwt")]
+pub(crate) mod jwt;
+pub(crate) mod path;
+pub(crate) mod query;
+pub(crate) mod redact;
+pub(crate) mod values;
 
 use std::borrow::Cow;
 use std::net::IpAddr;
 
-/// What is known of a call: what a transport has at hand, borrowed.
+/// A request, borrowed from the transport that received it.
 ///
-/// Everything is optional. What a transport does not say is looked for among the attributes, under
-/// the names `method`, `path`, `host` and `ip`; an attribute with the name of an identity is that
-/// identity.
+/// Every field is optional. Missing fields are taken from the attributes `method`, `path`, `host`
+/// and `ip`; an attribute with the name of an identity is the value of that identity.
 ///
 /// ```
 /// use sluicegate_rules::{Request, Value};
@@ -36,20 +48,21 @@ pub struct Request<'r> {
 
 /// The header lines of a request.
 ///
-/// Can be shared: a request may be decided on another thread than it arrived on.
+/// `Sync` because a request may be decided on another thread than the one that received it.
 pub trait Headers: Sync {
-    /// Hands over the value of each line of this name, in order. Names are lower-case; a line's
-    /// own name may be spelt in any case.
+    /// Calls `visit` with the value of each line of this name, in order.
+    ///
+    /// `name` is lower-case; the name of a line may be spelt in any case.
     fn each<'h>(&'h self, name: &str, visit: &mut dyn FnMut(&'h [u8]));
 }
 
-/// What a caller of the service says about a request.
+/// The attributes that the client of the service supplies for a request.
 pub trait Attributes: Sync {
     /// The attribute of this name.
     fn get(&self, name: &str) -> Option<Value<'_>>;
 }
 
-/// What an attribute is.
+/// The value of an attribute.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Value<'v> {
     /// A text.
@@ -63,7 +76,7 @@ pub enum Value<'v> {
 }
 
 impl<'v> Value<'v> {
-    /// The value as text: what keys are made of and texts are compared with.
+    /// The value as text, as keys and text comparisons use it.
     pub fn as_text(&self) -> Cow<'v, str> {
         match *self {
             Self::Text(text) => Cow::Borrowed(text),
@@ -82,70 +95,70 @@ impl Default for Request<'_> {
 }
 
 impl<'r> Request<'r> {
-    /// A request of which nothing is known.
+    /// An empty request.
     pub const fn new() -> Self {
         Self {
             method: None,
             target: None,
             host: None,
             peer: None,
-            headers: &Nothing,
-            attributes: &Nothing,
+            headers: &Empty,
+            attributes: &Empty,
             body_size: None,
             cost: None,
             entries: None,
         }
     }
 
-    /// Its method.
+    /// Sets the method.
     #[must_use]
     pub const fn method(self, method: &'r str) -> Self {
         Self { method: Some(method), ..self }
     }
 
-    /// What it asks for: a path, with its query if it has one.
+    /// Sets the target: the path, with the query if there is one.
     #[must_use]
     pub const fn target(self, target: &'r str) -> Self {
         Self { target: Some(target.as_bytes()), ..self }
     }
 
-    /// The host it was sent to: `Host`, or `:authority`.
+    /// Sets the host: `Host`, or `:authority`.
     #[must_use]
     pub const fn host(self, host: &'r str) -> Self {
         Self { host: Some(host), ..self }
     }
 
-    /// The address at the other end of the connection, which may be a proxy's.
+    /// Sets the peer address of the connection, which may be a proxy's.
     #[must_use]
     pub const fn peer(self, peer: IpAddr) -> Self {
         Self { peer: Some(peer), ..self }
     }
 
-    /// Its header lines.
+    /// Sets the header lines.
     #[must_use]
     pub const fn headers(self, headers: &'r dyn Headers) -> Self {
         Self { headers, ..self }
     }
 
-    /// What its sender says about it.
+    /// Sets the attributes.
     #[must_use]
     pub const fn attributes(self, attributes: &'r dyn Attributes) -> Self {
         Self { attributes, ..self }
     }
 
-    /// How many bytes its body has.
+    /// Sets the size of the body in bytes.
     #[must_use]
     pub const fn body_size(self, bytes: u64) -> Self {
         Self { body_size: Some(bytes), ..self }
     }
 
-    /// What its sender says it costs; 0 only looks.
+    /// Sets the cost that the sender requests; 0 peeks without charging.
     #[must_use]
     pub const fn cost(self, units: u64) -> Self {
         Self { cost: Some(units), ..self }
     }
 
-    /// That its attributes are those of a descriptor with so many entries.
+    /// Marks the attributes as those of a descriptor with `count` entries.
     #[must_use]
     pub const fn entries(self, count: usize) -> Self {
         Self { entries: Some(count), ..self }
@@ -153,20 +166,20 @@ impl<'r> Request<'r> {
 }
 
 impl std::fmt::Debug for Request<'_> {
-    /// Without headers and attributes, which may be secrets.
+    /// Omits headers and attributes, which may contain secrets.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Request").field("method", &self.method).finish_non_exhaustive()
     }
 }
 
-/// No header and no attribute.
-struct Nothing;
+/// An empty list of headers and of attributes.
+struct Empty;
 
-impl Headers for Nothing {
+impl Headers for Empty {
     fn each<'h>(&'h self, _: &str, _: &mut dyn FnMut(&'h [u8])) {}
 }
 
-impl Attributes for Nothing {
+impl Attributes for Empty {
     fn get(&self, _: &str) -> Option<Value<'_>> {
         None
     }

@@ -1,27 +1,27 @@
-//! A limiter that goes by rules: the line that every request walks.
+//! The rate limiter that plans and decides requests by the rules in force.
 
-mod settling;
-
-mod together;
+pub(crate) mod callers;
+mod group;
+mod receipts;
 
 use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Guard};
 use sluicegate::{CheckError, Clock, Limiter, Memory, Plan, Store, Time, Verdict};
 
-pub use self::together::{Part, Together};
+pub use self::group::{GroupEvaluation, GroupItem};
 
-use crate::charged::Pen;
 use crate::directory::Directory;
-use crate::facts::Facts;
-use crate::planning::{Desk, Outcome, Planned, Purpose};
-use crate::process_key::{ProcessKey, RandomnessError};
+use crate::keyed_hash::process_key::{ProcessKey, RandomnessError};
+use crate::plan::{PlanBuffer, PlanOutcome, Purpose, RequestPlan};
+use crate::receipts::reservation;
+use crate::receipts::slot;
+use crate::receipts::token::TokenSigner;
 use crate::request::Request;
-use crate::reservation;
-use crate::ruleset::RuleSet;
-use crate::slot;
+use crate::request::context::RequestContext;
+use crate::rule_set::RuleSet;
 
-/// A limiter that goes by rules, which can be replaced while it is asked.
+/// A rate limiter that applies a [`RuleSet`], which can be replaced while requests are decided.
 ///
 /// ```
 /// use sluicegate::Limiter;
@@ -41,73 +41,74 @@ pub struct RuleLimiter<S = Memory> {
     limiter: Limiter<S>,
     rules: ArcSwap<RuleSet>,
     directory: Directory,
-    /// Authenticates tokens where no secret is configured, until this process ends.
-    process: ProcessKey,
+    /// Signs tokens if no secret is configured; such tokens are valid until this process ends.
+    process_key: ProcessKey,
 }
 
-/// What became of a request: the plan, and the verdict where a store was asked.
+/// The result of a request: its plan, and the verdict if the store was called.
 #[derive(Debug)]
-pub struct Answered<'a> {
-    /// What the request owed, and to whom.
-    pub planned: &'a Planned<'a>,
-    /// What the store said; `None` where there was nothing to ask.
+pub struct Evaluation<'a> {
+    /// The checks of the request, and the rules they belong to.
+    pub planned: &'a RequestPlan<'a>,
+    /// The verdict of the store; `None` if there was nothing to check.
     pub verdict: Option<&'a Verdict>,
-    asking: &'a Asked<'a>,
+    context: &'a RuleEvalContext<'a>,
 }
 
-/// What a request was, and with what texts about it are written.
+/// The data that an evaluation needs to issue tokens.
 #[derive(Debug)]
-struct Asked<'a> {
+struct RuleEvalContext<'a> {
     request: &'a Request<'a>,
     directory: &'a Directory,
     now: Time,
-    pen: Pen<'a>,
+    signer: TokenSigner<'a>,
 }
 
-impl Answered<'_> {
-    /// Whether the request may go ahead.
+impl Evaluation<'_> {
+    /// Whether the request is allowed.
     pub fn is_allowed(&self) -> bool {
         match self.planned.outcome() {
-            Outcome::Ask => self.verdict.is_none_or(Verdict::is_allowed),
-            Outcome::Free => true,
-            Outcome::Blocked | Outcome::Unidentified { .. } => false,
+            PlanOutcome::Check => self.verdict.is_none_or(Verdict::is_allowed),
+            PlanOutcome::Free => true,
+            PlanOutcome::Blocked | PlanOutcome::Unidentified { .. } => false,
         }
     }
 
-    /// What the caller has to bring back when the request has ended, where it holds a slot.
+    /// The token that the caller sends back when the request ends; `None` if it holds no slot.
     pub fn slot(&self) -> Option<String> {
-        slot::write(self.planned, self.verdict?, self.asking.pen)
+        slot::write(self.planned, self.verdict?, self.context.signer)
     }
 
-    /// What the caller has to bring back when it knows what the request really cost, where anything
-    /// was charged.
+    /// The token that the caller sends back once the actual cost is known; `None` if nothing was
+    /// charged.
     pub fn reservation(&self) -> Option<String> {
-        let (verdict, Asked { request, directory, now, pen }) = (self.verdict?, self.asking);
-        let facts = Facts::of(self.planned.rules(), directory, **request, *now);
-        reservation::write(self.planned, verdict, facts, *pen)
+        let (verdict, RuleEvalContext { request, directory, now, signer }) =
+            (self.verdict?, self.context);
+        let context = RequestContext::of(self.planned.rules(), directory, **request, *now);
+        reservation::write(self.planned, verdict, context, *signer)
     }
 }
 
-/// A request between its plan and its answer: all but the question to the store, which may wait.
-struct Asking<'a> {
-    planned: Planned<'a>,
-    asked: Asked<'a>,
+/// A request that is planned but not yet decided.
+struct PlannedRequest<'a> {
+    planned: RequestPlan<'a>,
+    context: RuleEvalContext<'a>,
 }
 
-impl<'a> Asking<'a> {
-    /// What the store has to be asked, if anything.
+impl<'a> PlannedRequest<'a> {
+    /// The plan for the store; `None` if there is nothing to check.
     fn plan(&self) -> Option<&Plan<'a>> {
         let plan = self.planned.plan();
-        (self.planned.outcome() == Outcome::Ask && !plan.checks().is_empty()).then_some(plan)
+        (self.planned.outcome() == PlanOutcome::Check && !plan.checks().is_empty()).then_some(plan)
     }
 
-    fn answered<'s>(&'s self, verdict: Option<&'s Verdict>) -> Answered<'s> {
-        Answered { planned: &self.planned, verdict, asking: &self.asked }
+    fn evaluation<'s>(&'s self, verdict: Option<&'s Verdict>) -> Evaluation<'s> {
+        Evaluation { planned: &self.planned, verdict, context: &self.context }
     }
 }
 
 impl<S: Store> RuleLimiter<S> {
-    /// A limiter that goes by these rules.
+    /// Creates a limiter with these rules.
     ///
     /// Fails if the operating system supplies no random bytes for the key that authenticates slots
     /// and reservations.
@@ -116,11 +117,11 @@ impl<S: Store> RuleLimiter<S> {
             limiter,
             rules: ArcSwap::from_pointee(rules),
             directory: Directory::new(),
-            process: ProcessKey::generate()?,
+            process_key: ProcessKey::generate()?,
         })
     }
 
-    /// The limiter.
+    /// The underlying limiter.
     pub fn limiter(&self) -> &Limiter<S> {
         &self.limiter
     }
@@ -130,64 +131,64 @@ impl<S: Store> RuleLimiter<S> {
         self.rules.load()
     }
 
-    /// What is known of single callers beside what the rules' file says.
+    /// The directory of callers, in addition to the one in the rule file.
     pub fn directory(&self) -> &Directory {
         &self.directory
     }
 
-    /// Puts other rules in force. Requests that are being decided go by the old ones; counters stay.
+    /// Replaces the rules. Requests in progress still use the old ones; counters stay.
     pub fn replace(&self, rules: RuleSet) {
         let now = self.now();
         let rules = rules.succeeding(&self.rules.load(), now);
         self.rules.store(Arc::new(rules));
     }
 
-    /// Decides a request, and hands the answer to whoever has to tell it.
+    /// Decides a request and calls `respond` with the evaluation.
     ///
-    /// The line that every request walks: plan, apply, resolve, respond.
+    /// Every request takes these steps: plan, apply, resolve, respond.
     pub async fn decide<R>(
         &self,
         request: &Request<'_>,
-        respond: impl FnOnce(&Answered<'_>) -> R,
+        respond: impl FnOnce(&Evaluation<'_>) -> R,
     ) -> Result<R, CheckError> {
         self.decide_for(Purpose::Take, request, respond).await
     }
 
-    /// The same, for another purpose: to report a failure.
+    /// Decides a request for another purpose, such as to report a failure.
     pub async fn decide_for<R>(
         &self,
         purpose: Purpose,
         request: &Request<'_>,
-        respond: impl FnOnce(&Answered<'_>) -> R,
+        respond: impl FnOnce(&Evaluation<'_>) -> R,
     ) -> Result<R, CheckError> {
         let rules = self.rules.load();
-        let mut desk = Desk::new();
-        let asking = self.asking(&rules, purpose, request, &mut desk);
-        let verdict = match asking.plan() {
+        let mut buffer = PlanBuffer::new();
+        let planned = self.plan_request(&rules, purpose, request, &mut buffer);
+        let verdict = match planned.plan() {
             Some(plan) => Some(self.limiter.check_plan(plan).await?),
             None => None,
         };
-        Ok(respond(&asking.answered(verdict.as_ref())))
+        Ok(respond(&planned.evaluation(verdict.as_ref())))
     }
 
-    /// Decides requests that have arrived together, each by itself and in their order.
+    /// Decides a batch of requests, each by itself and in order.
     pub async fn decide_many<R>(
         &self,
         requests: &[Request<'_>],
-        mut respond: impl FnMut(usize, Result<&Answered<'_>, &CheckError>) -> R,
+        mut respond: impl FnMut(usize, Result<&Evaluation<'_>, &CheckError>) -> R,
     ) -> Vec<R> {
         let rules = self.rules.load();
         let now = self.now();
-        let mut desks: Vec<Desk> = requests.iter().map(|_| Desk::new()).collect();
-        let planned: Vec<Planned<'_>> = requests
+        let mut buffers: Vec<PlanBuffer> = requests.iter().map(|_| PlanBuffer::new()).collect();
+        let planned: Vec<RequestPlan<'_>> = requests
             .iter()
-            .zip(&mut desks)
-            .map(|(request, desk)| rules.plan(&self.directory, request, now, desk))
+            .zip(&mut buffers)
+            .map(|(request, buffer)| rules.plan(&self.directory, request, now, buffer))
             .collect();
-        // A plan without checks is decided too: it is admitted, and nothing is asked.
+        // Plans without checks are included: they are allowed without a call to the store.
         let plans: Vec<_> = planned.iter().map(|planned| planned.plan().clone()).collect();
         let verdicts = self.limiter.check_plans(&plans).await;
-        let pen = self.pen(&rules);
+        let (directory, signer) = (&self.directory, self.signer(&rules));
         planned
             .iter()
             .zip(&verdicts)
@@ -195,32 +196,32 @@ impl<S: Store> RuleLimiter<S> {
             .enumerate()
             .map(|(index, ((planned, verdict), request))| match verdict {
                 Ok(verdict) => {
-                    let asked = !planned.plan().checks().is_empty();
-                    let verdict = Some(verdict).filter(|_| asked);
-                    let asking = &Asked { request, directory: &self.directory, now, pen };
-                    respond(index, Ok(&Answered { planned, verdict, asking }))
+                    let has_checks = !planned.plan().checks().is_empty();
+                    let verdict = Some(verdict).filter(|_| has_checks);
+                    let context = &RuleEvalContext { request, directory, now, signer };
+                    respond(index, Ok(&Evaluation { planned, verdict, context }))
                 }
                 Err(error) => respond(index, Err(error)),
             })
             .collect()
     }
 
-    fn asking<'a>(
+    fn plan_request<'a>(
         &'a self,
         rules: &'a RuleSet,
         purpose: Purpose,
         request: &'a Request<'_>,
-        desk: &'a mut Desk,
-    ) -> Asking<'a> {
-        let (directory, now, pen) = (&self.directory, self.now(), self.pen(rules));
-        let planned = rules.plan_for(purpose, directory, request, now, desk);
-        Asking { planned, asked: Asked { request, directory, now, pen } }
+        buffer: &'a mut PlanBuffer,
+    ) -> PlannedRequest<'a> {
+        let (directory, now, signer) = (&self.directory, self.now(), self.signer(rules));
+        let planned = rules.plan_for(purpose, directory, request, now, buffer);
+        PlannedRequest { planned, context: RuleEvalContext { request, directory, now, signer } }
     }
 
-    fn pen<'a>(&'a self, rules: &'a RuleSet) -> Pen<'a> {
-        let own = &self.process;
-        let digester = if rules.has_secret { &rules.digester } else { &own.digester };
-        Pen { digester, process: own.mark }
+    fn signer<'a>(&'a self, rules: &'a RuleSet) -> TokenSigner<'a> {
+        let own = &self.process_key;
+        let hasher = if rules.has_secret { &rules.hasher } else { &own.hasher };
+        TokenSigner { hasher, process: own.mark }
     }
 
     pub(crate) fn now(&self) -> sluicegate::Time {
@@ -228,20 +229,20 @@ impl<S: Store> RuleLimiter<S> {
     }
 }
 
-impl<S: sluicegate::Immediate> RuleLimiter<S> {
-    /// Decides a request at once: for stores that never wait.
+impl<S: sluicegate::SyncStore> RuleLimiter<S> {
+    /// Decides a request synchronously, for stores that never wait.
     pub fn decide_now<R>(
         &self,
         request: &Request<'_>,
-        respond: impl FnOnce(&Answered<'_>) -> R,
+        respond: impl FnOnce(&Evaluation<'_>) -> R,
     ) -> Result<R, CheckError> {
         let rules = self.rules.load();
-        let mut desk = Desk::new();
-        let asking = self.asking(&rules, Purpose::Take, request, &mut desk);
-        let verdict = match asking.plan() {
+        let mut buffer = PlanBuffer::new();
+        let planned = self.plan_request(&rules, Purpose::Take, request, &mut buffer);
+        let verdict = match planned.plan() {
             Some(plan) => Some(self.limiter.check_plan(plan).now()?),
             None => None,
         };
-        Ok(respond(&asking.answered(verdict.as_ref())))
+        Ok(respond(&planned.evaluation(verdict.as_ref())))
     }
 }

@@ -1,6 +1,7 @@
-//! The least a server can do that answers `POST /v1/throttle`: hyper reads each request and answers
-//! the same bytes every time; with `grpc`, tonic does so with `ShouldRateLimit`. What the real one
-//! costs is measured beside it, by `scripts/bench-servers`.
+//! A lower bound for the server: the same transport with a constant response.
+//!
+//! hyper reads each `POST /v1/throttle` and sends the same bytes; with `grpc`, tonic does so for
+//! `ShouldRateLimit`. `scripts/bench-servers` compares the real server with it.
 //!
 //! ```text
 //! cargo bench -p sluicegate-server --bench floor -- 127.0.0.1:7170
@@ -10,7 +11,7 @@
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "a benchmark prints, and stops at the first surprise"
+    reason = "a benchmark prints, and panics on errors"
 )]
 
 #[path = "floor/grpc.rs"]
@@ -32,7 +33,7 @@ use socket2::{Domain, Socket, Type};
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
 
-/// An answer of the real one.
+/// The headers of a real response.
 const HEADERS: [(&str, &str); 7] = [
     ("x-ratelimit-limit", "1000000"),
     ("x-ratelimit-remaining", "999999"),
@@ -50,7 +51,7 @@ const BODY: &str = "{\"allowed\":true,\"rule\":\"throttle\",\"reason\":null,\"li
 
 fn main() {
     let address = std::env::args().skip(1).find_map(|word| word.parse::<SocketAddr>().ok());
-    // Run with all other benchmarks, there is nobody to answer.
+    // Without an address, as in a run of all benchmarks, there is no client.
     let Some(address) = address else { return };
     let by_grpc = std::env::args().any(|word| word == "grpc");
     let cores = thread::available_parallelism().map_or(1, usize::from);

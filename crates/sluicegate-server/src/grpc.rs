@@ -1,4 +1,4 @@
-//! gRPC: Envoy's rate limit service, with health checks and reflection beside it.
+//! gRPC: Envoy's rate limit service, health checks and reflection.
 
 mod body;
 mod connection;
@@ -6,14 +6,14 @@ mod deadline;
 mod descriptor;
 mod framing;
 mod health;
-mod limits;
 mod overrides;
 mod proto;
+mod protobuf_writer;
 mod rate_limit;
 mod reflection;
 mod response;
-mod unit;
-mod wire;
+mod size_limits;
+mod time_unit;
 
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -29,15 +29,15 @@ use tonic::{Code, Status};
 use self::body::Body;
 use self::reflection::Reflection;
 use crate::context::Context;
-use crate::measured::Measured;
-use crate::server::Stopping;
+use crate::server::ShutdownSignal;
+use crate::store_stats::StoreStats;
 
 const GRPC: HeaderValue = HeaderValue::from_static("application/grpc");
 const ENCODING: HeaderName = HeaderName::from_static("grpc-encoding");
 const ACCEPT_ENCODING: HeaderName = HeaderName::from_static("grpc-accept-encoding");
 const IDENTITY: HeaderValue = HeaderValue::from_static("identity");
 
-/// The services, and whom they ask.
+/// The gRPC services and the state that they share.
 #[derive(Debug)]
 pub(crate) struct Grpc<S> {
     context: Arc<Context<S>>,
@@ -46,88 +46,87 @@ pub(crate) struct Grpc<S> {
 
 type Answer = Response<Body>;
 
-impl<S: Measured> Grpc<S> {
-    /// The services, of which `reflection` tells who asks, if it is wanted.
+impl<S: StoreStats> Grpc<S> {
+    /// Creates the services; `reflection` enables the reflection service.
     pub(crate) fn new(context: Arc<Context<S>>, reflection: bool) -> Self {
         Self { context, reflection: reflection.then(Reflection::new).flatten() }
     }
 
-    /// Answers a call, whatever it is.
-    async fn answer(&self, request: Request<Incoming>, stopping: &Stopping) -> Answer {
+    /// Answers a call of any method.
+    async fn answer(&self, request: Request<Incoming>, signal: &ShutdownSignal) -> Answer {
         if request.method() != Method::POST || !is_grpc(request.headers()) {
             return not_grpc();
         }
         if is_compressed(request.headers()) {
-            self.context.metrics.grpc().answered(Code::Unimplemented);
+            self.context.metrics.grpc().count(Code::Unimplemented);
             return compressed();
         }
         let path = request.uri().path();
-        if let Some(reflection) = self.reflection.as_ref().filter(|known| known.serves(path)) {
+        if let Some(reflection) = self.reflection.as_ref().filter(|service| service.serves(path)) {
             return reflection.answer(request).await;
         }
-        let patience = deadline::patience(request.headers());
-        let answered = match path {
+        let deadlines = deadline::deadlines(request.headers());
+        let result = match path {
             "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit" => {
-                // In a box: it is large, and calls are moved about before they are begun.
+                // Boxed: the future is large, and hyper moves it before it is polled.
                 let body = request.into_body();
-                let answer = rate_limit::answer(&self.context, body, patience.store);
-                within(patience, Box::pin(answer)).await.map(Body::message)
+                let answer = rate_limit::answer(&self.context, body, deadlines.store);
+                within(deadlines, Box::pin(answer)).await.map(Body::message)
             }
             "/grpc.health.v1.Health/Check" => {
-                let answer = health::check(request.into_body(), stopping);
-                within(patience, answer).await.map(Body::message)
+                let answer = health::check(request.into_body(), signal);
+                within(deadlines, answer).await.map(Body::message)
             }
             "/grpc.health.v1.Health/Watch" => {
-                let watch = health::watch(request.into_body(), stopping);
-                within(patience, watch).await.map(|watch| Body::Watching(Box::new(watch)))
+                let watch = health::watch(request.into_body(), signal);
+                within(deadlines, watch).await.map(|watch| Body::Watching(Box::new(watch)))
             }
             path => {
                 let path: String = path.chars().take(100).collect();
                 Err(Status::unimplemented(format!("there is no method `{path}` here")))
             }
         };
-        let code = answered.as_ref().map_or_else(Status::code, |_| Code::Ok);
-        self.context.metrics.grpc().answered(code);
-        match answered {
-            Ok(body) => with(body),
+        let code = result.as_ref().map_or_else(Status::code, |_| Code::Ok);
+        self.context.metrics.grpc().count(code);
+        match result {
+            Ok(body) => response(body),
             Err(status) => failed(&status),
         }
     }
 }
 
-/// The answer, unless it takes longer than whoever asks waits for it.
+/// Returns the response, or an error after the deadline of the caller.
 async fn within<T>(
-    patience: deadline::Patience,
+    deadlines: deadline::Deadlines,
     answer: impl Future<Output = Result<T, Status>>,
 ) -> Result<T, Status> {
     let mut answer = pin!(answer);
-    // Nearly always it is there at once, and a timer would be made for nothing.
-    if let Poll::Ready(answered) =
-        poll_fn(|context| Poll::Ready(answer.as_mut().poll(context))).await
+    // Polled once without a timer, because the response is nearly always ready at once.
+    if let Poll::Ready(result) = poll_fn(|context| Poll::Ready(answer.as_mut().poll(context))).await
     {
-        return answered;
+        return result;
     }
-    timeout(patience.longest, answer).await.unwrap_or_else(|_| Err(patience.lost()))
+    timeout(deadlines.call, answer).await.unwrap_or_else(|_| Err(deadlines.exceeded()))
 }
 
-fn with(body: Body) -> Answer {
+fn response(body: Body) -> Answer {
     let mut answer = Response::new(body);
     answer.headers_mut().insert(CONTENT_TYPE, GRPC);
     answer
 }
 
-/// A call that failed: its status is all there is.
+/// Creates the response of a failed call, which has a status and no message.
 fn failed(status: &Status) -> Answer {
-    let mut answer = with(Body::Empty);
-    // A text that is no header is left out; the code is always one.
+    let mut answer = response(Body::Empty);
+    // A message that is not a valid header value is left out; the code always is valid.
     let _ = status.add_header(answer.headers_mut());
     answer
 }
 
 fn is_grpc(headers: &HeaderMap) -> bool {
     let kind = headers.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
-    let behind = kind.and_then(|kind| kind.strip_prefix(b"application/grpc"));
-    behind.is_some_and(|rest| {
+    let suffix = kind.and_then(|kind| kind.strip_prefix(b"application/grpc"));
+    suffix.is_some_and(|rest| {
         rest.is_empty()
             || rest.starts_with(b";")
             || rest == b"+proto"
@@ -136,8 +135,8 @@ fn is_grpc(headers: &HeaderMap) -> bool {
 }
 
 fn not_grpc() -> Answer {
-    let words = "this port speaks gRPC; use another for HTTP\n";
-    let mut answer = Response::new(Body::plain(Bytes::from_static(words.as_bytes())));
+    let text = "this port speaks gRPC; use another for HTTP\n";
+    let mut answer = Response::new(Body::plain(Bytes::from_static(text.as_bytes())));
     *answer.status_mut() = StatusCode::UNSUPPORTED_MEDIA_TYPE;
     answer
         .headers_mut()
@@ -150,8 +149,8 @@ fn is_compressed(headers: &HeaderMap) -> bool {
 }
 
 fn compressed() -> Answer {
-    let words = "compressed messages are not read here; send them as they are";
-    let mut answer = failed(&Status::unimplemented(words));
+    let text = "compressed messages are not supported; send them uncompressed";
+    let mut answer = failed(&Status::unimplemented(text));
     answer.headers_mut().insert(ACCEPT_ENCODING, IDENTITY);
     answer
 }

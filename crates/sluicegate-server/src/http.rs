@@ -1,27 +1,19 @@
-//! HTTP: finds the endpoint, and is the one place where problems become responses.
+//! HTTP: routes requests to endpoints, and turns errors into responses.
 
-mod authorize;
 mod body;
-mod check;
 mod connection;
-mod content;
-mod headers;
-mod index;
-mod object;
+mod connection_timer;
+mod content_type;
+pub(crate) mod endpoint;
+mod home;
+mod json;
 mod openapi;
-mod patience;
-mod problem;
 mod query;
-mod reading;
 mod ready;
-mod release;
-mod renew;
-mod report;
+mod request_error;
+mod response;
 mod route;
-mod settle;
-mod slot;
-mod throttle;
-mod verdict;
+mod slot_body;
 
 use std::any::Any;
 use std::convert::Infallible;
@@ -38,51 +30,50 @@ use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use hyper::{Request, Response};
 use tracing::error;
 
+use self::connection_timer::ConnectionTimer;
+use self::request_error::RequestError;
+pub(crate) use self::response::CheckResponse;
 pub(crate) use self::route::Route;
-pub(crate) use self::verdict::Decided;
-
-use self::patience::Patience;
-use self::problem::Problem;
 use crate::context::Context;
-use crate::measured::Measured;
 use crate::metrics;
+use crate::store_stats::StoreStats;
 
 const TEXT: &str = "text/plain; charset=utf-8";
 
-/// A response whose body is at hand.
+/// A response with its whole body.
 type Answer = Response<Full<Bytes>>;
 
-/// What a request asks: its query and its body.
+/// The query and the body of a request.
 #[derive(Debug, Clone, Copy)]
-struct Asked<'a> {
+struct RequestParts<'a> {
     query: Option<&'a str>,
     body: &'a [u8],
 }
 
-/// The endpoints and what they share.
+/// The state that all endpoints share.
 #[derive(Debug)]
 pub(crate) struct Http<S> {
     context: Arc<Context<S>>,
 }
 
-impl<S: Measured> Http<S> {
+impl<S: StoreStats> Http<S> {
     pub(crate) fn new(context: Arc<Context<S>>) -> Self {
         Self { context }
     }
 
-    /// Answers a request of this peer, whatever it is.
+    /// Answers a request of this peer.
     async fn answer(
         self: Arc<Self>,
         request: Request<Incoming>,
         peer: IpAddr,
-        patience: Patience,
+        timer: ConnectionTimer,
     ) -> Result<Answer, Infallible> {
         let route = Route::at(request.uri().path());
-        // Set aside: it is large, and what hyper is handed is moved about.
-        let handling = Box::pin(self.handle(route, request, peer, &patience));
-        let answer = unless_it_panics(handling).await;
-        let answer = answer.unwrap_or_else(Problem::into_answer);
-        self.context.metrics.answered(route, answer.status());
+        // Boxed, because the future is large and hyper moves it several times.
+        let handling = Box::pin(self.handle(route, request, peer, &timer));
+        let answer = catch_panic(handling).await;
+        let answer = answer.unwrap_or_else(RequestError::into_answer);
+        self.context.metrics.responded(route, answer.status());
         Ok(answer)
     }
 
@@ -91,48 +82,52 @@ impl<S: Measured> Http<S> {
         route: Option<Route>,
         request: Request<Incoming>,
         peer: IpAddr,
-        patience: &Patience,
-    ) -> Result<Answer, Problem> {
-        let Some(route) = route else { return Err(Problem::not_found(request.uri().path())) };
-        if !route.takes(request.method()) {
-            return Err(Problem::wrong_method(request.method(), route));
+        timer: &ConnectionTimer,
+    ) -> Result<Answer, RequestError> {
+        let Some(route) = route else { return Err(RequestError::not_found(request.uri().path())) };
+        if !route.supports(request.method()) {
+            return Err(RequestError::wrong_method(request.method(), route));
         }
         let (gate, metrics) = (&*self.context.gate, &self.context.metrics);
-        let (head, sent) = request.into_parts();
+        let (head, incoming) = request.into_parts();
         let body = match route.longest_body() {
-            Some(longest) => body::read(&head.headers, sent, longest, patience).await?,
-            // Some proxies pass a body on; it says nothing that rules go by.
+            Some(longest) => body::read(&head.headers, incoming, longest, timer).await?,
+            // Some proxies forward a body; the rules do not use it.
             None if route == Route::Authorize => {
-                body::skip(sent).await;
+                body::skip(incoming).await;
                 Bytes::new()
             }
             None => Bytes::new(),
         };
-        let asked = Asked { query: head.uri.query(), body: &body };
+        let parts = RequestParts { query: head.uri.query(), body: &body };
         match route {
-            Route::Index => Ok(plain(TEXT, index::text(&head.headers))),
+            Route::Index => Ok(plain(TEXT, home::text(&head.headers))),
             Route::Health => Ok(plain(TEXT, "ok\n")),
             Route::Ready => {
                 let shared = gate.limiter().store().shared();
-                ready::answer(shared.as_ref(), asked.query)
+                ready::answer(shared.as_ref(), parts.query)
             }
             Route::Metrics => {
                 let store = gate.limiter().store();
                 match metrics.encode(&gate.rules(), store.size(), store.shared()) {
                     Ok(text) => Ok(plain(metrics::CONTENT_TYPE, text)),
-                    Err(_) => Err(Problem::internal("cannot write the metrics as text")),
+                    Err(_) => Err(RequestError::internal("cannot write the metrics as text")),
                 }
             }
-            Route::Throttle => throttle::answer(gate, metrics, asked).await,
-            Route::ThrottleBatch => throttle::batch::answer(gate, metrics, asked).await,
-            // What has a plan in it is large, and set aside: the others need no room for it.
-            Route::Check => Box::pin(check::answer(gate, metrics, asked)).await,
-            Route::CheckBatch => Box::pin(check::batch::answer(gate, metrics, asked)).await,
-            Route::Settle => Box::pin(settle::answer(gate, asked)).await,
-            Route::Release => Box::pin(release::answer(gate, asked)).await,
-            Route::Renew => Box::pin(renew::answer(gate, asked)).await,
-            Route::Report => Box::pin(report::answer(gate, asked)).await,
-            Route::Authorize => Box::pin(authorize::answer(gate, metrics, peer, &head)).await,
+            Route::Throttle => endpoint::throttle::answer(gate, metrics, parts).await,
+            Route::ThrottleBatch => endpoint::throttle::batch::answer(gate, metrics, parts).await,
+            // Futures with a plan in them are large. Boxed, they do not enlarge this future.
+            Route::Check => Box::pin(endpoint::check::answer(gate, metrics, parts)).await,
+            Route::CheckBatch => {
+                Box::pin(endpoint::check::batch::answer(gate, metrics, parts)).await
+            }
+            Route::Settle => Box::pin(endpoint::settle::answer(gate, parts)).await,
+            Route::Release => Box::pin(endpoint::release::answer(gate, parts)).await,
+            Route::Renew => Box::pin(endpoint::renew::answer(gate, parts)).await,
+            Route::Report => Box::pin(endpoint::report::answer(gate, parts)).await,
+            Route::Authorize => {
+                Box::pin(endpoint::authorize::answer(gate, metrics, peer, &head)).await
+            }
             Route::OpenApi => Ok(plain("application/json", openapi::TEXT)),
         }
     }
@@ -144,24 +139,24 @@ fn plain(content_type: &'static str, text: impl Into<Bytes>) -> Answer {
     answer
 }
 
-fn json(body: Vec<u8>) -> Answer {
+fn json_response(body: Vec<u8>) -> Answer {
     let mut answer = plain("application/json", body);
     answer.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     answer
 }
 
-/// A panic is our mistake, not the caller's: it is told so, and the connection goes on.
-async fn unless_it_panics(
-    mut answering: Pin<Box<impl Future<Output = Result<Answer, Problem>>>>,
-) -> Result<Answer, Problem> {
+/// Turns a panic of a handler into an internal error, so that the connection can continue.
+async fn catch_panic(
+    mut handler: Pin<Box<impl Future<Output = Result<Answer, RequestError>>>>,
+) -> Result<Answer, RequestError> {
     poll_fn(|context| {
-        // Nothing of the future is looked at again after a panic.
-        match catch_unwind(AssertUnwindSafe(|| answering.as_mut().poll(context))) {
+        // Unwind-safe, because the future is not polled again after a panic.
+        match catch_unwind(AssertUnwindSafe(|| handler.as_mut().poll(context))) {
             Ok(poll) => poll,
             Err(panic) => {
                 error!(message = message(panic.as_ref()), "a request's handler panicked");
-                let detail = "the request ran into a mistake of the server; it has been logged";
-                Poll::Ready(Err(Problem::internal(detail)))
+                let detail = "internal error of the server; it has been logged";
+                Poll::Ready(Err(RequestError::internal(detail)))
             }
         }
     })

@@ -1,8 +1,8 @@
-//! Sluicegate as a service.
+//! The Sluicegate server: HTTP, gRPC and RESP over one limiter.
 //!
-//! A request becomes a plan, the store answers it, the verdict becomes a response. This crate
-//! translates at both ends and decides nothing: what a request owes is up to [`sluicegate_rules`], what is
-//! admitted up to [`sluicegate`].
+//! A request becomes a plan, the store applies it, and the verdict becomes a response. This crate
+//! translates at both ends and decides nothing: [`sluicegate_rules`] selects the limits of a
+//! request, [`sluicegate`] admits or refuses it.
 //!
 //! ```no_run
 //! use std::sync::Arc;
@@ -22,36 +22,36 @@
 //! # }
 //! ```
 //!
-//! | endpoint | answers |
+//! | endpoint | returns |
 //! |---|---|
 //! | `POST /v1/check` | whether a request may go ahead under the rules |
-//! | `POST /v1/check/batch` | the same for a list of them |
-//! | `POST /v1/release` | that a slot was given back |
-//! | `POST /v1/report` | whether a failure was one too many |
+//! | `POST /v1/check/batch` | the same for a list of requests |
+//! | `POST /v1/release` | the number of slots given back |
+//! | `POST /v1/report` | whether the caller is blocked after this failure |
 //! | `POST /v1/throttle` | whether a key may go ahead under the quota sent with it |
-//! | `POST /v1/throttle/batch` | the same for a list of them |
+//! | `POST /v1/throttle/batch` | the same for a list of keys |
 //! | `GET /healthz` | `ok` |
-//! | `GET /readyz` | whether requests can be answered, and how the store is doing |
+//! | `GET /readyz` | whether requests can be answered, and the state of the store |
 //! | `GET /metrics` | `OpenMetrics` text |
-//! | `GET /` | what this is and how to try it |
+//! | `GET /` | a list of the endpoints, and an example |
 
 #![forbid(unsafe_code)]
 
 mod context;
 mod grpc;
 mod http;
-mod measured;
 mod metrics;
 mod protocol;
-mod reloads;
+mod proxy_protocol;
+mod store_stats;
+
 mod resp;
 mod server;
-mod snapshots;
-mod throttled;
-mod told;
 
-pub use measured::{Measured, Shared, Size};
+mod inline_limit;
+
+pub use metrics::reloads::Reloads;
+pub use metrics::snapshots::Snapshots;
 pub use protocol::Protocol;
-pub use reloads::Reloads;
 pub use server::{Addresses, BindError, Drained, Listeners, Server};
-pub use snapshots::Snapshots;
+pub use store_stats::{RemoteStats, StoreSize, StoreStats};

@@ -1,14 +1,16 @@
-//! What the server counts about itself, and the text it is scraped as.
+//! The metrics of the server, and their `OpenMetrics` text.
 //!
-//! Labels come from fixed sets and the rule file, never from a request, so the number of series is
-//! fixed too. Every series is looked up once, at the start or with the rules; counting is one atomic
+//! Labels come from fixed sets and the rule file, never from a request, so that the number of series
+//! is fixed. Every series is looked up once, at the start or with the rules; counting is one atomic
 //! addition.
 
 mod grpc;
+pub(crate) mod reloads;
+mod remote_store;
 mod resp;
 mod rules;
-mod shared;
-mod size;
+pub(crate) mod snapshots;
+mod store_size;
 
 use std::array;
 use std::borrow::Cow;
@@ -22,28 +24,28 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 use sluicegate::Verdict;
-use sluicegate_rules::{Algorithm, Answered, RuleSet};
+use sluicegate_rules::{Algorithm, Evaluation, RuleSet};
 
 use self::grpc::GrpcMetrics;
+use self::remote_store::RemoteStoreMetrics;
 use self::resp::RespMetrics;
 use self::rules::{Labels, RuleMetrics};
-use self::shared::SharedMetrics;
-use self::size::SizeMetrics;
+use self::store_size::StoreSizeMetrics;
 use crate::http::Route;
-use crate::measured::{Shared, Size};
+use crate::metrics::reloads::Reloads;
+use crate::metrics::snapshots::Snapshots;
 use crate::protocol::Protocol;
-use crate::reloads::Reloads;
-use crate::snapshots::Snapshots;
+use crate::store_stats::{RemoteStats, StoreSize};
 
 /// The content type of [`Metrics::encode`].
 pub(crate) const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 const OUTCOMES: [&str; 3] = ["allowed", "delayed", "refused"];
-/// Informational statuses are hyper's own and never answered by a handler.
+/// Without 1xx, which only hyper sends.
 const CLASSES: [&str; 4] = ["2xx", "3xx", "4xx", "5xx"];
 const PATHS: usize = Route::ALL.len() + 1;
 
-/// What the server counts about itself.
+/// The metrics of the server.
 #[derive(Debug)]
 pub(crate) struct Metrics {
     registry: Registry,
@@ -56,9 +58,9 @@ pub(crate) struct Metrics {
     requests: [[Counter; CLASSES.len()]; PATHS],
     /// By protocol.
     connections: [Gauge; Protocol::ALL.len()],
-    size: SizeMetrics,
-    /// Of the store that nodes share, where they share one.
-    shared: Option<SharedMetrics>,
+    size: StoreSizeMetrics,
+    /// Of the shared store, if there is one.
+    shared: Option<RemoteStoreMetrics>,
 }
 
 impl Metrics {
@@ -80,12 +82,12 @@ impl Metrics {
         let open = Family::<[(&str, &str); 1], Gauge>::default();
         let connections = Protocol::ALL
             .map(|protocol| open.get_or_create_owned(&[("protocol", protocol.as_str())]));
-        let size = SizeMetrics::default();
+        let size = StoreSizeMetrics::default();
 
         let mut registry = Registry::with_prefix("sluicegate");
         registry.register(
             "build",
-            "The version that is running",
+            "The running version",
             Info::new([("version", env!("CARGO_PKG_VERSION"))]),
         );
         registry.register("decisions", "Decisions by rule and outcome", decisions.clone());
@@ -109,27 +111,27 @@ impl Metrics {
         }
     }
 
-    /// Shows what is told of snapshots, too.
-    pub(crate) fn show(&mut self, snapshots: &Snapshots) {
+    /// Adds the metrics of snapshots.
+    pub(crate) fn register_snapshots(&mut self, snapshots: &Snapshots) {
         snapshots.register(&mut self.registry);
     }
 
-    /// Shows what is told of readings of the rule file, too; so many are in force now.
-    pub(crate) fn show_reloads(&mut self, reloads: &Reloads, rules: usize) {
+    /// Adds the metrics of rule reloads; `rules` is the number of rules in force.
+    pub(crate) fn register_reloads(&mut self, reloads: &Reloads, rules: usize) {
         reloads.register(&mut self.registry, rules);
     }
 
-    /// Shows how the store is doing that nodes share, too.
-    pub(crate) fn show_shared(&mut self) {
-        self.shared = Some(SharedMetrics::new(&mut self.registry));
+    /// Adds the metrics of the shared store.
+    pub(crate) fn register_remote_store(&mut self) {
+        self.shared = Some(RemoteStoreMetrics::new(&mut self.registry));
     }
 
-    /// Counts what became of a request that goes by rules.
-    pub(crate) fn answered_by_rules(&self, answered: &Answered<'_>) {
-        self.rules.count(answered);
+    /// Counts the evaluation of a request by rules.
+    pub(crate) fn evaluated(&self, evaluation: &Evaluation<'_>) {
+        self.rules.count(evaluation);
     }
 
-    /// Counts a decision for a quota that came with its request.
+    /// Counts a decision on the quota of a request.
     pub(crate) fn throttled(&self, algorithm: Algorithm, verdict: &Verdict) {
         let outcome = match verdict.is_allowed() {
             true if verdict.delay().is_zero() => 0,
@@ -139,50 +141,51 @@ impl Metrics {
         self.throttled[algorithm as usize][outcome].inc();
     }
 
-    /// Counts decisions that were made together, for quotas that came with their requests; none of
-    /// the requests is held back.
+    /// Counts a batch of decisions on the quotas of requests, of which none was delayed.
     pub(crate) fn throttled_many(&self, algorithm: Algorithm, allowed: u64, refused: u64) {
         let [by_allowed, _, by_refused] = &self.throttled[algorithm as usize];
         by_allowed.inc_by(allowed);
         by_refused.inc_by(refused);
     }
 
-    /// What was asked in the protocol of Redis.
+    /// Returns the metrics of RESP.
     pub(crate) fn resp(&self) -> &RespMetrics {
         &self.resp
     }
 
-    /// What became of calls by gRPC.
+    /// Returns the metrics of gRPC.
     pub(crate) fn grpc(&self) -> &GrpcMetrics {
         &self.grpc
     }
 
-    /// Counts an answered request; `None` stands for every path that does not exist.
-    pub(crate) fn answered(&self, route: Option<Route>, status: StatusCode) {
+    /// Counts a response; `None` is every path that does not exist.
+    pub(crate) fn responded(&self, route: Option<Route>, status: StatusCode) {
         let path = route.map_or(PATHS - 1, |route| route as usize);
         let class = usize::from(status.as_u16() / 100).saturating_sub(2).min(CLASSES.len() - 1);
         self.requests[path][class].inc();
     }
 
-    /// Counts a connection as open until what is returned is dropped.
+    /// Counts a connection as open until the returned guard is dropped.
     pub(crate) fn connected(&self, protocol: Protocol) -> Connected {
         let connections = self.connections[protocol as usize].clone();
         connections.inc();
         Connected { connections }
     }
 
-    /// Everything counted, as `OpenMetrics` text; `rules` are those in force, `size` is the size of
-    /// the store now, and `shared` how the one is doing that nodes share.
+    /// Returns all metrics as `OpenMetrics` text.
+    ///
+    /// `rules` are those in force, `size` is the current size of the store, and `shared` the state of
+    /// the shared store.
     pub(crate) fn encode(
         &self,
         rules: &RuleSet,
-        size: Size,
-        shared: Option<Shared>,
+        size: StoreSize,
+        shared: Option<RemoteStats>,
     ) -> Result<String, fmt::Error> {
         if let (Some(metrics), Some(shared)) = (&self.shared, shared) {
             metrics.set(&shared);
         }
-        self.rules.show(rules);
+        self.rules.ensure_series(rules);
         self.size.set(size);
         let mut out = String::with_capacity(8 * 1_024);
         text::encode(&mut out, &self.registry)?;
@@ -190,7 +193,7 @@ impl Metrics {
     }
 }
 
-/// An open connection.
+/// A guard that counts one open connection.
 #[derive(Debug)]
 pub(crate) struct Connected {
     connections: Gauge,

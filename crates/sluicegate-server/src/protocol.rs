@@ -1,23 +1,23 @@
-//! The protocols that are spoken here.
+//! The protocols of the server.
 
 use std::fmt;
 
-/// What is spoken on a listener.
+/// The protocol of a listener.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Protocol {
     /// HTTP/1.1 with JSON.
     Http,
     /// gRPC: Envoy's rate limit service.
     Grpc,
-    /// The protocol of Redis.
+    /// RESP, the protocol of Redis.
     Resp,
 }
 
 impl Protocol {
-    /// All of them.
+    /// All protocols.
     pub const ALL: [Self; 3] = [Self::Http, Self::Grpc, Self::Resp];
 
-    /// In one word, as flags and metrics call it.
+    /// Returns its name in flags and metrics.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Http => "http",

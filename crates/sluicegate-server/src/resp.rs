@@ -1,12 +1,12 @@
-//! The protocol of Redis: `CL.THROTTLE` and `SLUICEGATE.CHECK`.
+//! RESP, the protocol of Redis: `CL.THROTTLE` and `SLUICEGATE.CHECK`.
 
 mod arguments;
-mod bench;
 mod check;
 mod command;
 mod connection;
-mod parsing;
-mod replies;
+mod parser;
+mod pipeline;
+mod reply_writer;
 mod session;
 mod throttle;
 
@@ -15,40 +15,40 @@ use std::sync::Arc;
 
 use self::connection::Connection;
 use crate::context::Context;
-use crate::measured::Measured;
-use crate::server::{Begun, Stopping};
+use crate::server::{AcceptedStream, ShutdownSignal};
+use crate::store_stats::StoreStats;
 
-/// The commands, and whom they ask.
+/// The state that all RESP connections share.
 #[derive(Debug)]
 pub(crate) struct Resp<S> {
     context: Arc<Context<S>>,
     password: Option<Arc<str>>,
 }
 
-impl<S: Measured> Resp<S> {
+impl<S: StoreStats> Resp<S> {
     pub(crate) fn new(context: Arc<Context<S>>, password: Option<Arc<str>>) -> Self {
         Self { context, password }
     }
 
-    /// What has to be said first, if anything.
+    /// Returns the required password, if there is one.
     fn password(&self) -> Option<&str> {
         self.password.as_deref()
     }
 
-    /// Answers the commands of one connection.
+    /// Serves one connection.
     pub(crate) async fn serve(
         self: Arc<Self>,
-        begun: Begun,
-        stopping: Stopping,
+        stream: AcceptedStream,
+        signal: ShutdownSignal,
     ) -> Result<(), Box<dyn Error + Send + Sync>> {
-        Ok(Connection::new(self, begun, stopping).serve().await?)
+        Ok(Connection::new(self, stream, signal).serve().await?)
     }
 }
 
-/// The whole number that a text is.
+/// Parses a whole number.
 #[inline]
 fn integer(text: &[u8]) -> Option<i64> {
-    // Few digits cannot be too many.
+    // Up to 18 digits cannot overflow.
     if let 1..=18 = text.len()
         && text.iter().all(u8::is_ascii_digit)
     {
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_read_as_they_are_everywhere() {
+    fn integers_parse_as_in_the_standard_library() {
         for text in [
             "0",
             "7",

@@ -1,10 +1,10 @@
-//! The server: a thread for each core accepts connections until told to stop, then lets them finish.
+//! The server: accepts connections until shutdown, on one thread per core, then drains them.
 
-mod begun;
+mod accepted;
 mod connections;
 mod listeners;
-mod proxied;
-mod stopping;
+mod proxy_header;
+mod shutdown;
 mod threads;
 mod worker;
 
@@ -18,18 +18,18 @@ use tokio::select;
 use tokio::sync::Semaphore;
 use tracing::info;
 
-pub(crate) use self::begun::{Begun, WRITE_TIMEOUT};
+pub(crate) use self::accepted::{AcceptedStream, WRITE_TIMEOUT};
 pub use self::listeners::{Addresses, BindError, Listeners};
-pub(crate) use self::stopping::{Stop, Stopping};
+pub(crate) use self::shutdown::{Shutdown, ShutdownSignal};
 use crate::context::Context;
-use crate::measured::Measured;
+use crate::metrics::reloads::Reloads;
+use crate::metrics::snapshots::Snapshots;
 use crate::protocol::Protocol;
-use crate::reloads::Reloads;
-use crate::snapshots::Snapshots;
+use crate::store_stats::StoreStats;
 
-/// A limiter that goes by rules, behind listeners for the protocols it is asked in.
+/// A rule limiter behind listeners for HTTP, gRPC and RESP.
 ///
-/// The rules are the gate's: whoever keeps the other half of the `Arc` may
+/// The limiter owns the rules: another owner of the `Arc` may
 /// [replace](RuleLimiter::replace) them while the server runs.
 ///
 /// ```
@@ -57,7 +57,7 @@ use crate::snapshots::Snapshots;
 #[derive(Debug)]
 pub struct Server<S> {
     context: Arc<Context<S>>,
-    /// How many more connections there may be.
+    /// A permit for each further connection.
     room: Arc<Semaphore>,
     resp_password: Option<Arc<str>>,
     grpc_reflection: bool,
@@ -65,26 +65,26 @@ pub struct Server<S> {
     shutdown_timeout: Duration,
 }
 
-/// What became of the connections that were open at shutdown.
+/// The outcome of a shutdown for the open connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Drained {
     /// Every request in flight was answered.
     All,
-    /// Some took longer than the shutdown may take.
+    /// Some requests took longer than the shutdown timeout.
     Cut {
         /// Connections that were closed in the middle of a request.
         connections: usize,
     },
 }
 
-impl<S: Measured> Server<S> {
-    /// How long requests in flight may take at shutdown, unless said otherwise.
+impl<S: StoreStats> Server<S> {
+    /// The default time that requests in flight have at shutdown.
     pub const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(10);
 
-    /// How many connections may be open, unless said otherwise.
+    /// The default limit on open connections.
     pub const MAX_CONNECTIONS: usize = 20_000;
 
-    /// A server that asks this limiter and goes by its rules.
+    /// Creates a server for this limiter.
     pub fn new(gate: Arc<RuleLimiter<S>>) -> Self {
         Self {
             context: Arc::new(Context::new(gate)),
@@ -96,63 +96,64 @@ impl<S: Measured> Server<S> {
         }
     }
 
-    /// The same server with another limit to how many connections may be open.
+    /// Sets the limit on open connections.
     #[must_use]
     pub fn max_connections(self, connections: usize) -> Self {
         let room = Arc::new(Semaphore::new(connections.clamp(1, Semaphore::MAX_PERMITS)));
         Self { room, ..self }
     }
 
-    /// The same server, where whoever speaks the protocol of Redis has to say this first.
+    /// Requires this password from RESP clients.
     #[must_use]
     pub fn resp_password(self, password: &str) -> Self {
         Self { resp_password: Some(password.into()), ..self }
     }
 
-    /// The same server, which tells those who speak gRPC what there is to call, if it is to.
+    /// Enables or disables gRPC reflection.
     #[must_use]
     pub fn grpc_reflection(self, grpc_reflection: bool) -> Self {
         Self { grpc_reflection, ..self }
     }
 
-    /// The same server with another limit to how long a shutdown may take.
+    /// Sets the time that requests in flight have at shutdown.
     #[must_use]
     pub fn shutdown_timeout(self, shutdown_timeout: Duration) -> Self {
         Self { shutdown_timeout, ..self }
     }
 
-    /// The same server, which shows in its metrics what is told of snapshots.
+    /// Adds these snapshot metrics.
     #[must_use]
     pub fn snapshots(mut self, snapshots: &Snapshots) -> Self {
         if let Some(context) = Arc::get_mut(&mut self.context) {
-            context.metrics.show(snapshots);
+            context.metrics.register_snapshots(snapshots);
         }
         self
     }
 
-    /// The same server, which shows in its metrics what is told of readings of the rule file.
+    /// Adds these metrics of rule reloads.
     #[must_use]
     pub fn reloads(mut self, reloads: &Reloads) -> Self {
         if let Some(context) = Arc::get_mut(&mut self.context) {
             let rules = context.gate.rules().rules().len();
-            context.metrics.show_reloads(reloads, rules);
+            context.metrics.register_reloads(reloads, rules);
         }
         self
     }
 
-    /// The same server, behind proxies in these networks: every connection has to come from one of
-    /// them and to begin with a PROXY header, version 1 or 2, or it is closed. No networks: no proxies,
-    /// and no header.
+    /// Requires a PROXY header, version 1 or 2, from proxies in these networks.
+    ///
+    /// A connection from elsewhere, or without a header, is closed. Without networks, no header is
+    /// expected.
     #[must_use]
     pub fn proxy_protocol(self, networks: TrustedNetworks) -> Self {
         let proxies = Some(networks).filter(|networks| !networks.is_empty());
         Self { proxies: proxies.map(Arc::new), ..self }
     }
 
-    /// Serves on this runtime until `shutdown` is ready, then finishes what is in flight.
+    /// Serves on this runtime until `shutdown` is ready, then drains the connections.
     ///
-    /// Has to run inside a tokio runtime with I/O and time. A listener of the standard library
-    /// alone is one for HTTP.
+    /// Has to run inside a tokio runtime with I/O and time. A single listener of the standard
+    /// library is used for HTTP.
     pub async fn serve(
         self,
         listeners: impl Into<Listeners>,
@@ -160,25 +161,26 @@ impl<S: Measured> Server<S> {
     ) -> io::Result<Drained> {
         let listeners = listeners.into();
         announce(&listeners);
-        let (stop, stopping) = Stop::new();
-        let work = worker::work(Arc::new(self), listeners, stopping);
-        let told = async {
+        let (shutdown_trigger, signal) = Shutdown::new();
+        let work = worker::work(Arc::new(self), listeners, signal);
+        let stop_on_shutdown = async {
             shutdown.await;
             info!("stopping; letting requests in flight finish");
-            stop.begin();
+            shutdown_trigger.begin();
             std::future::pending::<()>().await;
         };
         let drained = select! {
             drained = work => drained,
-            () = told => return Ok(Drained::All),
+            () = stop_on_shutdown => return Ok(Drained::All),
         };
         info!(?drained, "stopped");
         drained
     }
 
-    /// Serves on a thread for each of these, until `shutdown` is ready; then finishes what is in
-    /// flight. Each thread has a runtime to itself and keeps the connections it accepted: nothing
-    /// that happens for a request has to go from one core to another.
+    /// Serves on one thread per listener set until `shutdown` is ready, then drains them.
+    ///
+    /// Each thread has its own runtime and keeps the connections that it accepted, so that no
+    /// request moves between cores.
     pub async fn serve_on_threads(
         self,
         listeners: Vec<Listeners>,
@@ -187,15 +189,15 @@ impl<S: Measured> Server<S> {
         if let Some(listeners) = listeners.first() {
             announce(listeners);
         }
-        let (stop, stopping) = Stop::new();
-        let threads = threads::Threads::start(&Arc::new(self), listeners, &stopping)?;
+        let (shutdown_trigger, signal) = Shutdown::new();
+        let threads = threads::Threads::start(&Arc::new(self), listeners, &signal)?;
         let mut ended = std::pin::pin!(threads.ended());
         let drained = select! {
-            // Only if it could not even begin.
+            // Happens only if a thread could not start.
             drained = &mut ended => drained,
             () = shutdown => {
                 info!("stopping; letting requests in flight finish");
-                stop.begin();
+                shutdown_trigger.begin();
                 ended.await
             }
         };
@@ -205,7 +207,7 @@ impl<S: Measured> Server<S> {
 }
 
 impl Drained {
-    /// Both together.
+    /// Combines the outcomes of two threads.
     fn and(self, other: Self) -> Self {
         let cut = |drained| match drained {
             Self::All => 0,

@@ -1,4 +1,4 @@
-//! The server over real connections, under a clock that is moved by hand.
+//! Tests of the server over real connections, with a manual clock.
 
 #![allow(
     clippy::unwrap_used,
@@ -12,26 +12,26 @@ mod it {
     mod bad_checks;
     mod batch;
     mod check;
-    mod client;
+    mod connection_limit;
     mod connections;
     mod contract;
-    mod counters;
-    mod crowded;
-    mod fading;
-    mod gate;
+    mod flaky_store;
     mod grpc;
     mod grpc_calls;
     mod grpc_deadlines;
     mod grpc_descriptors;
     mod grpc_health;
     mod grpc_refusals;
-    mod messages;
     mod metrics;
     mod outage;
     mod pages;
-    mod proxied;
+    mod protobuf_messages;
+    mod proxy_protocol;
     mod random_bodies;
+    mod rate_limit_headers;
+    mod raw_client;
     mod readiness;
+    mod receipt_tokens;
     mod reloading;
     mod resp_checks;
     mod resp_client;
@@ -40,9 +40,9 @@ mod it {
     mod resp_throttle;
     mod resp_waiting;
     mod rule_metrics;
+    mod shared_counters;
     mod shutdown;
+    mod test_server;
     mod throttle;
-    mod tokens;
-    mod told;
-    mod undecided;
+    mod undecided_requests;
 }

@@ -1,4 +1,4 @@
-//! Certificates for a server that speaks TLS, made anew for each.
+//! Certificates for a server with TLS, created for each test.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 
-/// An authority nobody else knows, and what it signed.
+/// A certificate authority of a test, and the files it signed.
 pub(crate) struct Certificates {
     pub(crate) authority: String,
     certificate: String,
@@ -14,11 +14,11 @@ pub(crate) struct Certificates {
 }
 
 impl Certificates {
-    /// An authority, and a certificate of its for a server on this machine.
+    /// An authority, and a certificate of a server on this machine.
     pub(crate) fn issue() -> Self {
         let mut authority =
             CertificateParams::new(Vec::new()).expect("no names, so none that could be wrong");
-        authority.distinguished_name.push(DnType::CommonName, "Sluicegate testbed");
+        authority.distinguished_name.push(DnType::CommonName, "Sluicegate testkit");
         authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         let authority = CertifiedIssuer::self_signed(authority, new_key())
             .expect("an authority can sign its own certificate");
@@ -34,7 +34,7 @@ impl Certificates {
         }
     }
 
-    /// Writes them to `folder`, and returns the lines of a configuration that names them.
+    /// Writes them to `folder`, and returns the lines of a configuration that refer to them.
     pub(crate) fn write_to(&self, folder: &Path) -> String {
         let mut lines = String::from("tls-auth-clients no\n");
         for (setting, file, pem) in [

@@ -1,43 +1,43 @@
-//! A cluster: primaries that share the slots among them, and replicas that step in for them.
+//! A cluster: primaries that share the slots, and their replicas.
 
 use std::time::Duration;
 
-use crate::programs::Kind;
+use crate::binaries::ServerKind;
+use crate::poll::wait_until;
 use crate::server::Server;
-use crate::waiting::wait_until;
 
-mod moving;
-mod setup;
-mod views;
+mod builder;
+mod migrate;
+mod nodes;
 
-pub use setup::ClusterSetup;
-use views::Node;
+pub use builder::ClusterBuilder;
+use nodes::Node;
 
-/// How long nodes may take for anything; they notice after two seconds that one is gone, and machines
-/// can be busy.
+/// The longest that nodes may take for anything; they notice a failure after two seconds, and
+/// machines can be busy.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The nodes of a cluster. All are gone when this value is dropped or the test program ends.
+/// The nodes of a cluster. They are terminated when this value is dropped or the test program ends.
 ///
-/// Nodes have numbers, which stay whatever becomes of them. At first the primaries come first, with
-/// the slots in order, and then the replicas, in turns: of three primaries, node 3 and node 6 are
+/// Nodes have fixed numbers, independent of their role. At first the primaries come first, with the
+/// slots in order, and then the replicas, in turns: of three primaries, node 3 and node 6 are
 /// replicas of node 0.
 pub struct Cluster {
     servers: Vec<Server>,
-    /// What the nodes call themselves.
+    /// The ids of the nodes.
     names: Vec<String>,
-    /// How many were primaries at first.
+    /// The number of primaries at first.
     primaries: usize,
 }
 
 impl Cluster {
-    /// Three primaries with a replica each; to say more about, and to be started.
-    pub fn setup(kind: Kind) -> ClusterSetup {
-        ClusterSetup::of(kind)
+    /// Settings of three primaries with a replica each.
+    pub fn setup(kind: ServerKind) -> ClusterBuilder {
+        ClusterBuilder::of(kind)
     }
 
-    /// `redis+cluster://…` with the addresses of those that were primaries at first, and with the
-    /// password, if there is one. With TLS it begins with `rediss`.
+    /// `redis+cluster://…` with the addresses of the initial primaries, and with the password, if
+    /// there is one. With TLS it begins with `rediss`.
     pub fn url(&self) -> String {
         let scheme = if self.servers[0].has_tls() { "rediss" } else { "redis" };
         let hosts: Vec<_> = (0..self.primaries)
@@ -51,7 +51,7 @@ impl Cluster {
         &self.servers
     }
 
-    /// The port that clients reach a node on: the one with TLS, if it was set up with it.
+    /// The port of a node for clients: with TLS, if it was set up with it.
     pub fn known_port(&self, index: usize) -> u16 {
         self.servers[index].spoken_port()
     }
@@ -61,12 +61,13 @@ impl Cluster {
         self.servers[0].ca_pem()
     }
 
-    /// The node that answers for a slot now; waits while there is none.
+    /// The node that serves a slot now; waits while there is none.
     #[track_caller]
     pub fn primary_of(&self, slot: u16) -> usize {
         let mut primary = None;
         wait_until(&format!("a node answers for slot {slot}"), PATIENCE, || {
-            // Who was replaced while it was away may not know yet: the last to be appointed counts.
+            // A node that was replaced while it was down may not know it yet: the highest epoch
+            // counts.
             let answering = self.nodes_themselves().filter(|(_, node)| node.answers_for(slot));
             primary = answering.max_by_key(|(_, node)| node.epoch).map(|(index, _)| index);
             primary.is_some()
@@ -74,37 +75,37 @@ impl Cluster {
         primary.expect("waited for")
     }
 
-    /// The nodes that run and say that they are primaries.
+    /// The running nodes that report to be primaries.
     pub fn primaries(&self) -> Vec<usize> {
         let primaries = self.nodes_themselves().filter(|(_, node)| node.primary.is_none());
         primaries.map(|(index, _)| index).collect()
     }
 
-    /// The nodes that run and say that they are replicas of this one.
+    /// The running nodes that report to be replicas of this one.
     pub fn replicas_of(&self, index: usize) -> Vec<usize> {
         let name = Some(&self.names[index]);
         let replicas = self.nodes_themselves().filter(|(_, node)| node.primary.as_ref() == name);
         replicas.map(|(index, _)| index).collect()
     }
 
-    /// The slots that a node says it answers for.
+    /// The slots that a node reports to serve.
     #[track_caller]
     pub fn slots_of(&self, index: usize) -> Vec<u16> {
-        let node = self.node(index, index).expect("the node was asked and gave no answer");
+        let node = self.node(index, index).expect("the node did not answer CLUSTER NODES");
         node.slots.into_iter().flatten().collect()
     }
 
-    /// How many keys of a slot a primary has.
+    /// The number of keys of a slot on a primary.
     pub fn keys_in_slot(&self, slot: u16, index: usize) -> i64 {
         self.servers[index].command(&["CLUSTER", "COUNTKEYSINSLOT", &slot.to_string()]).integer()
     }
 
-    /// Ends a node at once.
+    /// Kills a node.
     pub fn kill(&self, index: usize) {
         self.servers[index].kill();
     }
 
-    /// Starts a node again, empty, and waits until it and the others agree about what it is.
+    /// Restarts a node, empty, and waits until all nodes agree about its role.
     #[track_caller]
     pub fn restart(&self, index: usize) {
         self.servers[index].restart();
@@ -113,8 +114,9 @@ impl Cluster {
         });
     }
 
-    /// Makes a replica of this primary the primary, although that is well; returns which. It begins
-    /// now: [`wait_until_taken_over`](Self::wait_until_taken_over) waits for the end.
+    /// Promotes a replica of this primary, although the primary is up; returns which one. The
+    /// failover starts now: [`wait_until_taken_over`](Self::wait_until_taken_over) waits for the
+    /// end.
     #[track_caller]
     pub fn fail_over(&self, index: usize) -> usize {
         let replica = *self.replicas_of(index).first().expect("the node has no replica that runs");
@@ -122,19 +124,19 @@ impl Cluster {
         replica
     }
 
-    /// Waits until every node that runs knows that another answers for this one's slots.
+    /// Waits until every running node knows that another one serves this node's slots.
     #[track_caller]
     pub fn wait_until_taken_over(&self, index: usize) {
         wait_until("another node has taken over", PATIENCE, || {
-            self.running().all(|asked| {
-                self.is_ok(asked)
-                    && self.node(asked, index).is_some_and(|node| node.slots.is_empty())
+            self.running().all(|viewer| {
+                self.is_ok(viewer)
+                    && self.node(viewer, index).is_some_and(|node| node.slots.is_empty())
             })
         });
     }
 
-    /// Waits until all is well: every node that runs says so, they agree about each other, replicas
-    /// have their copies, and each slot has a primary that runs.
+    /// Waits until the cluster is healthy: every running node reports it, they agree about each
+    /// other, replicas have their copies, and each slot has a running primary.
     #[track_caller]
     pub fn wait_until_ok(&self) {
         wait_until("the cluster is well and all its nodes agree", PATIENCE, || {

@@ -1,16 +1,16 @@
-//! A small connection to a server that waits for each answer; it needs no runtime.
+//! A small blocking connection to a server; it needs no runtime.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use crate::value::{Unread, Value};
+use crate::resp::value::{Unread, Value};
 
-/// How long an answer is waited for, unless [`Connection::patience`] says otherwise. A server that
-/// was paused by mistake is noticed, and a busy machine is not mistaken for one.
+/// The default timeout for an answer; see [`Connection::patience`]. A server that was paused by
+/// mistake is noticed, and a busy machine is not mistaken for one.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A plain connection that speaks RESP2.
+/// A plain connection with RESP2.
 pub struct Connection {
     stream: TcpStream,
     unread: Vec<u8>,
@@ -26,12 +26,12 @@ impl Connection {
         Ok(Self { stream, unread: Vec::new() })
     }
 
-    /// From now on an answer is waited for this long at most.
+    /// Changes the timeout for answers.
     pub fn patience(&mut self, patience: Duration) -> io::Result<()> {
         self.stream.set_read_timeout(Some(patience))
     }
 
-    /// Whether the other side, so far as is known here, has not closed it.
+    /// Whether the other side, as far as is known here, has not closed it.
     pub(crate) fn is_open(&self) -> bool {
         let looked = self.stream.set_nonblocking(true).and_then(|()| self.stream.peek(&mut [0]));
         let open = match looked {
@@ -47,18 +47,18 @@ impl Connection {
         self.receive()
     }
 
-    /// Sends commands in one piece; their answers are left for [`receive`](Self::receive).
+    /// Sends commands in one piece; [`receive`](Self::receive) returns their answers.
     pub fn send_all(&mut self, commands: &[Vec<impl AsRef<[u8]>>]) -> io::Result<()> {
         let request: Vec<u8> = commands.iter().flat_map(|words| encoded(words)).collect();
         self.stream.write_all(&request)
     }
 
-    /// Sends a command; its answer is left for [`receive`](Self::receive).
+    /// Sends a command; [`receive`](Self::receive) returns its answer.
     pub fn send(&mut self, words: &[impl AsRef<[u8]>]) -> io::Result<()> {
         self.stream.write_all(&encoded(words))
     }
 
-    /// Waits for the next answer. One that was given up on is not forgotten: it comes first.
+    /// Waits for the next answer. An answer that timed out is not skipped: it comes first.
     pub fn receive(&mut self) -> io::Result<Value> {
         loop {
             match Value::read(&self.unread) {
@@ -84,7 +84,7 @@ impl Connection {
     }
 }
 
-/// A command as bytes.
+/// Encodes a command.
 fn encoded(words: &[impl AsRef<[u8]>]) -> Vec<u8> {
     let mut request = format!("*{}\r\n", words.len()).into_bytes();
     for word in words {

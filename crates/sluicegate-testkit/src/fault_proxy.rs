@@ -1,4 +1,4 @@
-//! What stands between a client and a server and does to them what networks do.
+//! A proxy between a client and a server that injects the faults of networks.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -10,26 +10,26 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 
 use crate::ports::free_port;
 
-mod chance;
+mod acceptor;
 mod counts;
-mod gate;
+mod faults;
 mod relay;
-mod switches;
+mod sampler;
 
-use chance::Chance;
+use acceptor::{Acceptor, Command};
 use counts::Counters;
 pub use counts::Counts;
-use gate::{Gate, Order};
-pub use switches::ConnectionId;
-use switches::Mode;
+pub use faults::ConnectionId;
+use faults::Mode;
+use sampler::Sampler;
 
 /// A TCP proxy whose faults can be switched while it runs.
 ///
-/// It forwards until told otherwise. A switch has taken effect when its method returns, for
-/// connections that are open too. It runs on a thread of its own, whatever the test's runtime does.
+/// It forwards by default. A switch is effective when its method returns, also for open
+/// connections. It runs on a thread of its own, independent of the test's runtime.
 pub struct FaultProxy {
     address: SocketAddr,
-    orders: Option<UnboundedSender<Order>>,
+    orders: Option<UnboundedSender<Command>>,
     counters: Arc<Counters>,
     thread: Option<JoinHandle<()>>,
 }
@@ -37,7 +37,7 @@ pub struct FaultProxy {
 impl FaultProxy {
     /// A proxy on a free port of 127.0.0.1, to a server at `address`.
     ///
-    /// A server that is not there shows as a connection that is closed at once, not as one refused.
+    /// If the server is down, connections are accepted and closed at once, not refused.
     pub fn to(address: SocketAddr) -> Self {
         let upstream = address;
         let address = SocketAddr::from(([127, 0, 0, 1], free_port()));
@@ -53,7 +53,7 @@ impl FaultProxy {
                     .build()
                     .expect("a runtime for the proxy can be made");
                 runtime.block_on(async move {
-                    let gate = Gate::open(address, upstream, counting).await;
+                    let gate = Acceptor::open(address, upstream, counting).await;
                     let _ = ready.send(());
                     gate.follow(received).await;
                 });
@@ -63,46 +63,48 @@ impl FaultProxy {
         Self { address, orders: Some(orders), counters, thread: Some(thread) }
     }
 
-    /// Where clients reach it.
+    /// Its address for clients.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The port that clients reach it on.
+    /// Its port for clients.
     pub fn port(&self) -> u16 {
         self.address.port()
     }
 
-    /// `redis://…`, as a client says it.
+    /// Its `redis://…` URL for clients.
     pub fn url(&self) -> String {
         format!("redis://{}", self.address)
     }
 
-    /// No faults any more, and no delay. What was held back is delivered.
+    /// Ends all faults and delays. Data that was held back is delivered.
     pub fn forward(&self) {
         self.switch(Some(Mode::Forward), Some(Duration::ZERO));
     }
 
-    /// Accepts connections and holds them; forwards nothing either way, and closes nothing.
+    /// Accepts connections and holds them: forwards nothing in either direction, and closes
+    /// nothing.
     pub fn silent(&self) {
         self.switch(Some(Mode::Silent), None);
     }
 
-    /// [Silent](Self::silent) for all connections but these, which are open and go on: the server is
-    /// left alone with whoever has them. It can neither be reached by others nor heard.
+    /// [Silent](Self::silent) for all connections but these, which are open and continue: the
+    /// server is isolated with their clients, and all others can neither reach it nor receive from
+    /// it.
     pub fn isolate(&self, kept: &[ConnectionId]) {
         self.switch(Some(Mode::Isolate(kept.into())), None);
     }
 
-    /// No faults any more, and no delay, as after [`forward`](Self::forward); but connections that
-    /// were silent are closed, and what was held back on them is lost. Returns how many these were.
+    /// Ends all faults and delays, as [`forward`](Self::forward); but connections that were silent
+    /// are closed, and data that was held back on them is lost. Returns their number.
     pub fn heal(&self) -> usize {
-        self.order(|done| Order::Heal { done })
+        self.order(|done| Command::Heal { done })
     }
 
     /// The connections that are open now. A client that has had an answer has its own among them.
     pub fn connections(&self) -> Vec<ConnectionId> {
-        self.order(|done| Order::List { done })
+        self.order(|done| Command::List { done })
     }
 
     /// Closes all connections, and refuses new ones.
@@ -111,42 +113,43 @@ impl FaultProxy {
     }
 
     /// Delivers requests, but loses the connection under this fraction of the replies: from such a
-    /// reply on the client hears nothing, and after a moment its connection is closed.
+    /// reply on the client receives nothing, and after a moment its connection is closed.
     ///
-    /// Which replies these are depends on nothing but the seed, the number of the connection, and
-    /// the number of the reply on it.
+    /// The selection only depends on the seed, the number of the connection, and the number of the
+    /// reply on it.
     pub fn drop_replies(&self, fraction: f64, seed: u64) {
-        self.switch(Some(Mode::DropReplies(Chance::new(fraction, seed))), None);
+        self.switch(Some(Mode::DropReplies(Sampler::new(fraction, seed))), None);
     }
 
     /// Delivers requests, but cuts this fraction of the replies out of the stream, so that the next
-    /// reply comes in the place of the one before. No network does this; it shows who would take
-    /// another's answer for its own. Chosen as by [`drop_replies`](Self::drop_replies).
+    /// reply takes the place of the one before. No network does this; it detects clients that would
+    /// take another call's answer for their own. Selected as by
+    /// [`drop_replies`](Self::drop_replies).
     pub fn swallow_replies(&self, fraction: f64, seed: u64) {
-        self.switch(Some(Mode::SwallowReplies(Chance::new(fraction, seed))), None);
+        self.switch(Some(Mode::SwallowReplies(Sampler::new(fraction, seed))), None);
     }
 
-    /// Delivers everything this much later, in each direction, whatever else is switched.
+    /// Delays all data by this time, in each direction, in addition to any fault.
     pub fn delay(&self, delay: Duration) {
         self.switch(None, Some(delay));
     }
 
-    /// Closes a part of the connections; returns how many.
+    /// Closes a fraction of the connections; returns the number.
     pub fn kill_connections(&self, fraction: f64) -> usize {
-        self.order(|done| Order::Kill { fraction, done })
+        self.order(|done| Command::Kill { fraction, done })
     }
 
-    /// What has passed so far.
+    /// The traffic so far.
     pub fn counts(&self) -> Counts {
         self.counters.read()
     }
 
     fn switch(&self, mode: Option<Mode>, delay: Option<Duration>) {
-        self.order(|done| Order::Switch { mode, delay, done });
+        self.order(|done| Command::Switch { mode, delay, done });
     }
 
-    /// Gives an order and waits until it is carried out.
-    fn order<T>(&self, order: impl FnOnce(Sender<T>) -> Order) -> T {
+    /// Sends a command to the proxy's thread and waits until it is executed.
+    fn order<T>(&self, order: impl FnOnce(Sender<T>) -> Command) -> T {
         let (done, carried_out) = channel();
         let orders = self.orders.as_ref().expect("taken only when the proxy ends");
         assert!(orders.send(order(done)).is_ok(), "the proxy has panicked; its message is above");
@@ -156,7 +159,7 @@ impl FaultProxy {
 
 impl Drop for FaultProxy {
     fn drop(&mut self) {
-        // No more orders: the thread ends, and its connections with it.
+        // Without a sender the thread ends, and its connections with it.
         self.orders = None;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();

@@ -1,40 +1,68 @@
 //! Real servers for tests, and the faults of a network to put in front of them.
 //!
-//! A [`Server`] is a Redis or a Valkey of its own, on a free port, gone when it is dropped; it can be
-//! paused, killed, restarted, given another clock, and asked what it holds. [`Sentinels`] are several
-//! of them that replace each other, a [`Cluster`] several that share the keys. A [`FaultProxy`] stands
-//! between a client and a server and does to their connection what networks do. All work from any
-//! test, with or without a runtime: what they do themselves happens in other processes and threads.
+//! A [`Server`] is a Redis or a Valkey of its own, on a free port, terminated on drop; it can be
+//! paused, killed, restarted, given another clock, and inspected. [`Sentinels`] are a group of them
+//! with failover, a [`Cluster`] shares the keys among them. A [`FaultProxy`] between a client and a
+//! server injects the faults of networks. All work from any test, with or without a runtime,
+//! because they run in other processes and threads.
 
 #![forbid(unsafe_code)]
-// For tests only: it says what is wrong by panicking.
+// For tests only, so failures are reported by panicking.
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used, clippy::missing_panics_doc)]
 
+#[cfg(feature = "servers")]
 mod certificates;
+#[cfg(feature = "servers")]
 mod cluster;
+#[cfg(feature = "servers")]
 mod connection;
+#[cfg(feature = "servers")]
 mod fault_proxy;
-mod frames;
-mod ports;
-mod process;
-mod programs;
-mod sentinels;
-mod server;
-mod setup;
-mod share;
-mod stall;
-mod starting;
-mod value;
-mod waiting;
+#[cfg(feature = "servers")]
+mod resp;
 
-pub use cluster::{Cluster, ClusterSetup};
+#[cfg(feature = "servers")]
+mod binaries;
+#[cfg(feature = "servers")]
+mod ports;
+#[cfg(feature = "servers")]
+mod process;
+#[cfg(feature = "servers")]
+mod sentinels;
+#[cfg(feature = "servers")]
+mod server;
+
+#[cfg(feature = "servers")]
+mod fraction;
+#[cfg(feature = "servers")]
+mod stall;
+#[cfg(feature = "servers")]
+mod start;
+
+#[cfg(feature = "servers")]
+mod poll;
+mod rng;
+
+#[cfg(feature = "servers")]
+pub use binaries::ServerKind;
+#[cfg(feature = "servers")]
+pub use cluster::{Cluster, ClusterBuilder};
+#[cfg(feature = "servers")]
 pub use connection::Connection;
+#[cfg(feature = "servers")]
 pub use fault_proxy::{ConnectionId, Counts, FaultProxy};
+#[cfg(feature = "servers")]
+pub use poll::{PATIENCE, wait_until, wait_until_async};
+#[cfg(feature = "servers")]
 pub use ports::free_port;
-pub use programs::Kind;
-pub use sentinels::{Sentinels, SentinelsSetup};
+#[cfg(feature = "servers")]
+pub use resp::value::Value;
+pub use rng::Rng;
+#[cfg(feature = "servers")]
+pub use sentinels::{Sentinels, SentinelsBuilder};
+#[cfg(feature = "servers")]
 pub use server::Server;
-pub use setup::Setup;
+#[cfg(feature = "servers")]
+pub use server::builder::ServerBuilder;
+#[cfg(feature = "servers")]
 pub use stall::{StallMonitor, retry_if_stalled};
-pub use value::Value;
-pub use waiting::{PATIENCE, wait_until, wait_until_async};

@@ -1,4 +1,4 @@
-//! A server's process: its signals, what the system says about it, and its certain end.
+//! A server's process: its signals, its statistics, and its reliable termination.
 
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
@@ -8,23 +8,23 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::waiting::wait_until;
+use crate::poll::wait_until;
 
-/// Waits until its input ends, which it does when the test program does, however that ends. Then it
-/// ends the process `$0` and removes what the others name.
+/// Waits until its input ends, as it does when the test program ends in any way. Then it kills the
+/// process `$0` and removes the files of the other arguments.
 const GUARD: &str = r#"read -r _; kill -KILL "$0"; rm -rf "$@""#;
 
 /// How long a signal may take to arrive; machines can be busy.
 const SIGNALLED: Duration = Duration::from_secs(60);
 
-/// A process that ends with this value, or with the test program.
+/// A process that is killed on drop, or when the test program ends.
 pub(crate) struct Process {
     child: Child,
     guard: Child,
 }
 
 impl Process {
-    /// Starts it in `folder`; what it prints is added to `log`.
+    /// Starts it in `folder`; its output is appended to `log`.
     pub(crate) fn start(mut command: Command, folder: &Path, log: &Path) -> Self {
         let printed = File::options()
             .create(true)
@@ -37,7 +37,7 @@ impl Process {
             .stdin(Stdio::null())
             .stdout(printed)
             .stderr(errors)
-            // What interrupts the tests is not meant for the server; the guard ends it.
+            // Interrupting the tests must not affect the server; the guard ends it.
             .process_group(0)
             .spawn()
             .unwrap_or_else(|error| panic!("could not start {command:?}: {error}"));
@@ -58,29 +58,29 @@ impl Process {
         self.child.id()
     }
 
-    /// Whether it ended by itself.
+    /// Whether it has ended by itself.
     pub(crate) fn has_ended(&mut self) -> bool {
         self.child.try_wait().is_ok_and(|status| status.is_some())
     }
 
-    /// Stops it where it is; returns when it has stopped.
+    /// Stops it; returns when it has stopped.
     pub(crate) fn pause(&self) {
         self.signal(Signal::STOP);
-        wait_until("the server stands still", SIGNALLED, || self.is_paused());
+        wait_until("the server is paused", SIGNALLED, || self.is_paused());
     }
 
-    /// Lets it go on; returns when it does.
+    /// Continues it; returns when it runs.
     pub(crate) fn resume(&self) {
         self.signal(Signal::CONT);
         wait_until("the server moves again", SIGNALLED, || !self.is_paused());
     }
 
-    /// Whether it was stopped where it is.
+    /// Whether it is stopped.
     pub(crate) fn is_paused(&self) -> bool {
         self.fields()[0] == "T"
     }
 
-    /// Processor time used so far, by all of its threads, in the program and in the system for it.
+    /// Processor time used so far, by all of its threads, in user and kernel mode.
     pub(crate) fn cpu_time(&self) -> Duration {
         let fields = self.fields();
         let ticks = |field: usize| fields[field].parse::<u64>().expect("ticks are a number");
@@ -93,12 +93,12 @@ impl Process {
             .unwrap_or_else(|error| panic!("could not signal the server: {error}"));
     }
 
-    /// What the system says about it, from its state on.
+    /// The fields of `/proc/<pid>/stat`, from the state on.
     fn fields(&self) -> Vec<String> {
         let file = format!("/proc/{}/stat", self.id());
         let line = fs::read_to_string(&file)
             .unwrap_or_else(|error| panic!("could not read {file}: {error}"));
-        // The program's name stands before, in parentheses, and may contain anything.
+        // The program's name precedes them in parentheses, and may contain any character.
         let (_, fields) = line.rsplit_once(')').expect("a line of this file has a name in it");
         fields.split_whitespace().map(str::to_owned).collect()
     }
@@ -106,7 +106,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // The guard first: once the server is gone its number may be another's.
+        // The guard first, because the id of an ended server may be reused.
         for process in [&mut self.guard, &mut self.child] {
             let _ = process.kill();
             let _ = process.wait();
@@ -117,7 +117,7 @@ impl Drop for Process {
     }
 }
 
-/// What libfaketime shares between the processes of a program, and leaves there when one is killed.
+/// Files that libfaketime shares between the processes of a program, and leaves behind on a kill.
 fn left_by_faketime(process: u32) -> [String; 2] {
     ["faketime_shm_", "sem.faketime_sem_"].map(|name| format!("/dev/shm/{name}{process}"))
 }

@@ -1,41 +1,41 @@
-//! A primary, its replicas, and three sentinels that see to it that there always is one.
+//! A primary, its replicas, and three sentinels that fail over between them.
 
 use std::time::Duration;
 
+use crate::binaries::ServerKind;
 use crate::fault_proxy::FaultProxy;
-use crate::programs::Kind;
+use crate::poll::wait_until;
+use crate::resp::value::Value;
 use crate::server::Server;
-use crate::value::Value;
-use crate::waiting::wait_until;
 
-mod setup;
-mod views;
+mod builder;
+mod status;
 
-pub use setup::SentinelsSetup;
+pub use builder::SentinelsBuilder;
 
-/// The name under which the sentinels know the primary.
+/// The name of the primary in the sentinels' configuration.
 const NAME: &str = "mymaster";
 
-/// How long sentinels may take for anything: an election that nobody wins is held again after some
-/// seconds, and machines can be busy.
+/// The longest that sentinels may take for anything: an election without winner is repeated after
+/// some seconds, and machines can be busy.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Data servers, one of them the primary and the others its replicas, and three sentinels that make
-/// another the primary when it is gone for a second. All are gone when this value is dropped or the
-/// test program ends.
+/// Data servers, one of them the primary and the others its replicas, and three sentinels that
+/// promote another one when it is down for a second. They are terminated when this value is dropped
+/// or the test program ends.
 ///
-/// Data servers have numbers, which stay whatever becomes of them; 0 is the primary at first.
+/// Data servers have fixed numbers, independent of their role; 0 is the primary at first.
 pub struct Sentinels {
-    // Before the servers: nobody is to act on their end.
+    // Before the servers, so that no sentinel reacts to their end.
     watchers: Vec<Server>,
     servers: Vec<Server>,
     proxies: Vec<FaultProxy>,
 }
 
 impl Sentinels {
-    /// Two replicas, three sentinels; to say more about, and to be started.
-    pub fn setup(kind: Kind) -> SentinelsSetup {
-        SentinelsSetup::of(kind)
+    /// Settings of two replicas and three sentinels.
+    pub fn setup(kind: ServerKind) -> SentinelsBuilder {
+        SentinelsBuilder::of(kind)
     }
 
     /// `redis+sentinel://…/mymaster` with the addresses of all sentinels, and with the password of
@@ -47,13 +47,13 @@ impl Sentinels {
         format!("{scheme}+sentinel://{}{}/{NAME}", self.servers[0].password(), hosts.join(","))
     }
 
-    /// The ports that clients reach the sentinels on: those with TLS, if they were set up with it.
+    /// The ports of the sentinels for clients: those with TLS, if they were set up with it.
     pub fn sentinel_ports(&self) -> Vec<u16> {
         self.watchers.iter().map(Server::spoken_port).collect()
     }
 
-    /// The sentinels, to be paused, resumed, killed and asked; to start one again there is
-    /// [`restart_sentinel`](Self::restart_sentinel).
+    /// The sentinels, to pause, resume, kill and query;
+    /// [`restart_sentinel`](Self::restart_sentinel) restarts one.
     pub fn sentinels(&self) -> &[Server] {
         &self.watchers
     }
@@ -63,8 +63,8 @@ impl Sentinels {
         &self.servers
     }
 
-    /// What stands in front of a data server, if they were set up
-    /// [behind proxies](SentinelsSetup::behind_proxies).
+    /// The proxy in front of a data server, if they were set up [behind
+    /// proxies](SentinelsBuilder::behind_proxies).
     #[track_caller]
     pub fn proxy(&self, index: usize) -> &FaultProxy {
         self.proxies.get(index).expect("the servers were not set up behind proxies")
@@ -80,7 +80,7 @@ impl Sentinels {
         self.servers[0].ca_pem()
     }
 
-    /// The data server that most sentinels name as the primary; waits while they are at odds.
+    /// The data server that most sentinels name as the primary; waits while they disagree.
     #[track_caller]
     pub fn primary(&self) -> usize {
         let mut named = None;
@@ -91,7 +91,7 @@ impl Sentinels {
         named.expect("waited for")
     }
 
-    /// Ends the primary at once; returns which it was.
+    /// Kills the primary; returns which one it was.
     #[track_caller]
     pub fn kill_primary(&self) -> usize {
         let primary = self.primary();
@@ -99,14 +99,14 @@ impl Sentinels {
         primary
     }
 
-    /// Has the sentinels make another the primary although this one is well; returns which it was.
-    /// They begin now: [`wait_until_switched`](Self::wait_until_switched) waits for the end. For some
-    /// seconds more the old one does not know and goes on writing.
+    /// Requests a failover although the primary is up; returns which one it was. The failover
+    /// starts now: [`wait_until_switched`](Self::wait_until_switched) waits for the end. For some
+    /// seconds more the old primary is not aware of it and continues to write.
     #[track_caller]
     pub fn fail_over(&self) -> usize {
         let primary = self.primary();
         let sentinel = self.running_sentinels().next().expect("no sentinel runs");
-        // They refuse as long as they know of no replica that is up to date.
+        // They refuse until they know of a replica that is up to date.
         wait_until("a sentinel begins to fail over", PATIENCE, || {
             sentinel.command(&["SENTINEL", "FAILOVER", NAME]) == Value::Text(b"OK".to_vec())
         });
@@ -124,11 +124,11 @@ impl Sentinels {
         primary
     }
 
-    /// Starts a data server again, empty, and waits until it has a copy of the primary's data; or
-    /// until it answers, if nobody has taken its place as the primary.
+    /// Restarts a data server, empty, and waits until it has a copy of the primary's data; or until
+    /// it answers, if no other has been promoted.
     ///
-    /// A primary that died comes back as one. It takes some seconds until the sentinels have told it
-    /// that another has taken its place.
+    /// A primary that failed restarts as a primary. It takes some seconds until the sentinels make
+    /// it a replica of the new one.
     #[track_caller]
     pub fn restart(&self, index: usize) {
         self.servers[index].restart();
@@ -137,15 +137,15 @@ impl Sentinels {
         });
     }
 
-    /// Starts a sentinel again; it remembers what it knew.
+    /// Restarts a sentinel; it keeps its state.
     #[track_caller]
     pub fn restart_sentinel(&self, index: usize) {
         self.watchers[index].restart();
-        setup::hasten(&self.watchers[index]);
+        builder::hasten(&self.watchers[index]);
     }
 
-    /// Waits until all is well: every server that runs is where it belongs, and every sentinel that
-    /// runs knows. From there the next primary can be lost without a delay.
+    /// Waits until the group is healthy: every running server has its role, and every running
+    /// sentinel knows it. Then the next primary can fail without a delay.
     #[track_caller]
     pub fn wait_until_settled(&self) {
         wait_until("all servers are in place and all sentinels know", PATIENCE, || {

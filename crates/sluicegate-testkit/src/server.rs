@@ -1,4 +1,4 @@
-//! A real server, alone for one test.
+//! A real server, exclusive to one test.
 
 use std::fs;
 use std::io;
@@ -8,53 +8,54 @@ use std::time::Duration;
 
 use tempfile::TempDir;
 
+use crate::binaries::ServerKind;
 use crate::certificates::Certificates;
 use crate::connection::Connection;
+use crate::poll::wait_until;
 use crate::ports::Ports;
 use crate::process::Process;
-use crate::programs::Kind;
-use crate::setup::{OWN_PASSWORD, OWN_USER, Part, Setup};
-use crate::value::Value;
-use crate::waiting::wait_until;
+use crate::resp::value::Value;
+use crate::server::builder::{ConfigLine, OWN_PASSWORD, OWN_USER, ServerBuilder};
 
-mod asking;
+mod admin;
+pub(crate) mod builder;
 mod clock;
-mod contents;
+mod dump;
 
 /// How long a server may take to answer for the first time; machines can be busy.
 const STARTING: Duration = Duration::from_secs(60);
 
-/// A Redis or Valkey on a port of 127.0.0.1, empty at first, keeping nothing on disk. It is gone,
-/// with all its files, when this value is dropped or the test program ends.
+/// A Redis or Valkey on a port of 127.0.0.1, empty at first, without persistence. It is terminated,
+/// and its files are removed, when this value is dropped or the test program ends.
 ///
 /// Its methods block until they are done; none needs a runtime.
 pub struct Server {
-    setup: Setup,
+    setup: ServerBuilder,
     ports: Ports,
-    // Two locks: while one thread waits for an answer, another may pause or kill.
+    // Two locks: while one thread waits for an answer, another one may pause or kill.
     connection: Mutex<Option<Connection>>,
-    // Before the folder: what uses the files ends before they do.
+    // Before the folder, so that the process ends before its files are removed.
     process: Mutex<Option<Process>>,
     folder: TempDir,
 }
 
 impl Server {
-    /// A Redis, started.
+    /// A started Redis.
     pub fn redis() -> Self {
-        Self::setup(Kind::Redis).start()
+        Self::setup(ServerKind::Redis).start()
     }
 
-    /// A Valkey, started.
+    /// A started Valkey.
     pub fn valkey() -> Self {
-        Self::setup(Kind::Valkey).start()
+        Self::setup(ServerKind::Valkey).start()
     }
 
-    /// A server that is to be started, to say more about.
-    pub fn setup(kind: Kind) -> Setup {
-        Setup::of(kind, Part::Alone)
+    /// The settings of a server.
+    pub fn setup(kind: ServerKind) -> ServerBuilder {
+        ServerBuilder::of(kind, ConfigLine::Alone)
     }
 
-    pub(crate) fn start(setup: Setup) -> Self {
+    pub(crate) fn start(setup: ServerBuilder) -> Self {
         let folder = folder();
         let ports = Ports::find(setup.port);
         let (connection, process) = (Mutex::default(), Mutex::default());
@@ -62,7 +63,7 @@ impl Server {
         if server.setup.clock {
             server.shift_clock(0);
         }
-        // A port that was free a moment ago may be another's by now.
+        // A port that was free a moment ago may be in use by now.
         for _ in 0..5 {
             server.setup.write_to(server.folder.path(), server.ports);
             match server.run() {
@@ -76,7 +77,7 @@ impl Server {
         panic!("started {:?} on five ports, and all were in use", server.setup.kind)
     }
 
-    /// The port that is spoken on without TLS.
+    /// The port without TLS.
     pub fn port(&self) -> u16 {
         self.ports.plain
     }
@@ -91,7 +92,7 @@ impl Server {
         format!("redis://{}127.0.0.1:{}", self.password(), self.ports.plain)
     }
 
-    /// The port that TLS is spoken on.
+    /// The port with TLS.
     pub fn tls_port(&self) -> u16 {
         self.with_tls();
         self.ports.tls
@@ -107,22 +108,22 @@ impl Server {
         &self.with_tls().authority
     }
 
-    /// The number of its process.
+    /// The id of its process.
     pub fn pid(&self) -> u32 {
         self.process(Process::id)
     }
 
-    /// Stops it where it is: connections stay, nothing is answered.
+    /// Pauses it: connections stay open, and no command is answered.
     pub fn pause(&self) {
         self.process(Process::pause);
     }
 
-    /// Lets it go on after [`pause`](Self::pause).
+    /// Resumes it after [`pause`](Self::pause).
     pub fn resume(&self) {
         self.process(Process::resume);
     }
 
-    /// Ends it at once, with all it holds.
+    /// Kills it, with all its data.
     pub fn kill(&self) {
         *locked(&self.process) = None;
         *locked(&self.connection) = None;
@@ -133,9 +134,9 @@ impl Server {
         locked(&self.process).as_ref().is_some_and(|process| !process.is_paused())
     }
 
-    /// Ends it if it runs, and starts it on the same port: empty, without scripts, as configured. A
-    /// part of [`Sentinels`](crate::Sentinels) or of a [`Cluster`](crate::Cluster) is configured as
-    /// it was last told to be, by sentinels or by other nodes.
+    /// Kills it if it runs, and restarts it on the same port: empty, without scripts, as
+    /// configured. A member of [`Sentinels`](crate::Sentinels) or of a [`Cluster`](crate::Cluster)
+    /// keeps the last configuration that sentinels or other nodes gave it.
     pub fn restart(&self) {
         self.kill();
         if !self.setup.keeps_configuration() {
@@ -155,23 +156,23 @@ impl Server {
         self.setup.certificates.is_some()
     }
 
-    /// The port that others are to speak on: with TLS, if it was set up with it.
+    /// The port for other servers: with TLS, if it was set up with it.
     pub(crate) fn spoken_port(&self) -> u16 {
         if self.has_tls() { self.ports.tls } else { self.ports.plain }
     }
 
-    /// The port that nodes of a cluster speak to each other on.
+    /// The port of the cluster bus.
     pub(crate) fn bus_port(&self) -> u16 {
         self.ports.bus
     }
 
-    /// What the server printed.
+    /// The output of the server.
     pub fn log(&self) -> String {
         let bytes = fs::read(self.folder.path().join("log")).unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Starts the process and waits for its first answer; what it printed, if it ended instead.
+    /// Starts the process and waits for its first answer; returns its output, if it ended instead.
     fn run(&self) -> Result<(), String> {
         let folder = self.folder.path();
         let log = folder.join("log");
@@ -192,7 +193,7 @@ impl Server {
         Ok(())
     }
 
-    /// A connection on which this very process answers; there could be another on its port.
+    /// A connection to this very process; another program could have taken its port.
     fn first_answer(&self, process: u32) -> Option<Connection> {
         let mut connection = self.connect().ok()?;
         match connection.command(&["INFO", "server"]).ok()? {
@@ -204,12 +205,12 @@ impl Server {
         }
     }
 
-    /// Another connection of the testbed's own user, which may do all.
+    /// Another connection of the testkit's user, which has all permissions.
     pub fn connection(&self) -> Connection {
         self.connect().unwrap_or_else(|error| panic!("cannot connect to the server: {error}"))
     }
 
-    /// A connection of the testbed's own user.
+    /// A connection of the testkit's user.
     fn connect(&self) -> io::Result<Connection> {
         let mut connection = Connection::to(self.address())?;
         connection.command(&["AUTH", OWN_USER, OWN_PASSWORD])?;
@@ -225,21 +226,21 @@ impl Server {
     }
 
     #[track_caller]
-    fn process<T>(&self, ask: impl FnOnce(&Process) -> T) -> T {
+    fn process<T>(&self, read: impl FnOnce(&Process) -> T) -> T {
         let process = locked(&self.process);
-        ask(process.as_ref().expect("the server was killed and not restarted"))
+        read(process.as_ref().expect("the server was killed and not restarted"))
     }
 }
 
-/// Where a server keeps its files: in memory, where that can be had. A server of a cluster stands still
-/// until each change of its map is on disk, which says something about the disk and nothing else.
+/// The folder of a server's files: in memory if possible. A server of a cluster blocks until each
+/// change of its map is on disk, which would measure only the disk.
 fn folder() -> TempDir {
     let named = || tempfile::Builder::new().prefix("sluicegate-testkit-").to_owned();
     let in_memory = named().tempdir_in("/dev/shm");
     in_memory.or_else(|_| named().tempdir()).expect("a folder for temporary files can be made")
 }
 
-/// A test that panicked in the middle of something still has to end its server.
+/// A test that panicked while holding the lock still has to end its server.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! How long the machine keeps a thread waiting that is ready to run.
+//! How long the machine delays a thread that is ready to run.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
@@ -8,14 +8,14 @@ use std::time::{Duration, Instant};
 
 const INTERVAL: Duration = Duration::from_millis(2);
 
-/// Stalls from here on can look like a server that does not answer.
+/// The shortest stall that can look like a server that does not answer.
 const LONG_STALL: Duration = Duration::from_millis(200);
 
 const ATTEMPTS: usize = 10;
 
 /// A thread that measures how late it wakes up.
 ///
-/// A test compares a wait with the longest stall of the same run, not with a fixed time.
+/// Tests compare a latency with the longest stall of the same run, not with a fixed time.
 pub struct StallMonitor {
     stop: Arc<AtomicBool>,
     longest_us: Arc<AtomicU64>,
@@ -58,16 +58,16 @@ impl Drop for StallMonitor {
     }
 }
 
-/// Runs a test, and runs it again if it failed while the machine stalled.
+/// Runs a test, and repeats it if it failed while the machine stalled.
 ///
-/// Stores give up a server that does not answer in time, so a stalled machine changes the answers
-/// of tests that are not about deadlines. A failure without a stall counts at once, and so does
-/// the tenth in a row.
+/// Stores mark a server as down if it does not answer in time, so a stalled machine changes the
+/// answers of tests that are not about deadlines. A failure without a stall counts at once, and so
+/// does the tenth in a row.
 pub fn retry_if_stalled(test: impl Fn()) {
     retry(test, StallMonitor::longest);
 }
 
-/// Runs a test again for as long as `stalled` excuses its failures.
+/// Repeats a test for as long as `stalled` excuses its failures.
 fn retry(test: impl Fn(), stalled: impl Fn(&StallMonitor) -> Duration) {
     for _ in 1..ATTEMPTS {
         let monitor = StallMonitor::start();
@@ -90,7 +90,7 @@ mod tests {
 
     use super::*;
 
-    /// How often a test runs that fails so many times, and whether it passes in the end.
+    /// How often a test with this number of failures runs, and whether it passes in the end.
     fn runs(failures: usize, stalled: Duration) -> (usize, bool) {
         let runs = Cell::new(0);
         let test = || {
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_failure_during_a_stall_is_tried_again() {
+    fn only_a_failure_during_a_stall_is_repeated() {
         assert_eq!(runs(0, LONG_STALL), (1, true));
         assert_eq!(runs(2, LONG_STALL), (3, true));
         assert_eq!(runs(1, LONG_STALL.saturating_sub(INTERVAL)), (1, false));
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     #[allow(clippy::disallowed_methods, reason = "compared with a stall that was measured")]
-    fn a_stall_is_no_longer_than_the_time_that_passed() {
+    fn a_stall_is_at_most_the_elapsed_time() {
         let began = Instant::now();
         let monitor = StallMonitor::start();
         crate::wait_until("a wakeup is late", crate::PATIENCE, || !monitor.longest().is_zero());

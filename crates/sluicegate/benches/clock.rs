@@ -1,4 +1,4 @@
-//! What it costs to ask for the time.
+//! The cost of reading the time.
 //!
 //! `cargo bench -p sluicegate --bench clock` prints nanoseconds, medians of several rounds.
 
@@ -12,7 +12,7 @@ use sluicegate::{Clock, SystemClock};
 const ROUNDS: usize = 41;
 const READS: u32 = 200_000;
 
-/// Something to ask, and what it is called.
+/// A clock with its name.
 type Case<'a> = (&'static str, &'a dyn Fn());
 
 fn reads<T>(read: impl Fn() -> T) -> impl Fn() {
@@ -36,7 +36,7 @@ fn main() {
         ("Instant::elapsed in microseconds", &elapsed),
         ("SystemClock::now", &system),
     ];
-    // All cases in turn, several times over: what disturbs the machine disturbs all alike.
+    // All cases in turn, several times over, so that disturbances of the machine affect all alike.
     let mut times = [const { Vec::new() }; 4];
     for _ in 0..ROUNDS {
         for ((_, case), times) in cases.iter().zip(&mut times) {

@@ -1,4 +1,4 @@
-//! Calendar periods in UTC: which window a moment falls into.
+//! Calendar periods in UTC.
 
 use sluicegate_core::{Per, Period, Span, Time};
 
@@ -7,7 +7,7 @@ const WEEK: u64 = 7 * DAY;
 /// 1970 began on a Thursday; the first Monday was the fifth of January.
 const FIRST_MONDAY: u64 = 4 * DAY;
 
-/// The period of length `per` that `time` falls into, in UTC.
+/// Returns the period of length `per` that contains `time`, in UTC.
 ///
 /// Periods up to a day begin at midnight and tile from there as far as they divide the day;
 /// whole weeks begin on Mondays, months on their first day, several months in January.
@@ -17,7 +17,7 @@ pub fn period_at(per: Per, time: Time) -> Period {
     let (start, end) = match per {
         Per::Span(span) => {
             let length = span.as_micros().max(1);
-            // Where the tiling begins, moved before 1970 so that no time lies before it.
+            // The origin of the tiling, moved before 1970 so that no time lies before it.
             let origin = if length.is_multiple_of(WEEK) { FIRST_MONDAY } else { 0 };
             let into = (micros + length - origin % length) % length;
             (micros.saturating_sub(into), micros + length - into)
@@ -33,7 +33,7 @@ pub fn period_at(per: Per, time: Time) -> Period {
         .unwrap_or_else(|| unreachable!("a period of {per:?} is not empty"))
 }
 
-/// The calendar month a day falls into, counted from January of year 0.
+/// Returns the calendar month of a day, counted from January of year 0.
 ///
 /// Years are taken from March to February, so that the leap day comes last and the days
 /// before each month follow one formula.
@@ -49,7 +49,7 @@ fn month_of(days_since_1970: u64) -> u64 {
     (era * 400 + year_of_era) * 12 + months_since_march + 2
 }
 
-/// Days from 1970 to the first day of a month counted from January of year 0.
+/// Returns the days from 1970 to the first day of a month counted from January of year 0.
 fn first_day(month: u64) -> u64 {
     let (year, months_since_march) = ((month - 2) / 12, (month - 2) % 12);
     let (era, year_of_era) = (year / 400, year % 400);
@@ -62,7 +62,7 @@ fn first_day(month: u64) -> u64 {
 mod tests {
     use super::*;
 
-    /// Days since 1970 of the first of each month, walked one month after the other.
+    /// Returns the days since 1970 of the first of each month, one month after the other.
     fn months() -> impl Iterator<Item = (u64, u64)> {
         let mut day = 0;
         (1970..2112_u64).flat_map(|year| (0..12).map(move |month| (year, month))).map(

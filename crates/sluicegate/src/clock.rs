@@ -1,12 +1,12 @@
-//! The only place that reads a clock.
+//! Clocks; the only module that reads one.
 
-mod dial;
-mod follower;
-mod line;
-mod machine;
+mod calibration;
+mod segment;
 #[cfg(feature = "test-clock")]
 mod test_clock;
-mod ticks;
+mod time_source;
+mod tsc;
+mod tsc_clock;
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -17,10 +17,10 @@ use std::time::{Duration, SystemTime};
 
 use sluicegate_core::{Span, Time};
 
-use self::dial::Dial;
-use self::machine::ThisMachine;
+use self::time_source::OsTimeSource;
+use self::tsc_clock::TscClock;
 
-/// The time that a test has set for this process, if any.
+/// Returns the time that a test has set for this process, if any.
 ///
 /// Builds without the feature `test-clock` have none.
 #[doc(hidden)]
@@ -32,42 +32,45 @@ pub fn test_time() -> Option<Time> {
     None
 }
 
-/// A future that is ready at a certain time.
+/// A future that completes at a certain time.
 pub type Sleep = Pin<Box<dyn Future<Output = ()> + Send>>;
 
-/// What time it is, and how to wait for another one.
+/// A source of the current time, with a timer.
 pub trait Clock: Send + Sync + 'static {
-    /// The time now. Never earlier than it said before in the same thread; two threads that
-    /// ask within a microsecond of each other may be told in either order.
+    /// Returns the current time.
+    ///
+    /// Never earlier than a previous result in the same thread. The results of two threads that
+    /// call it within a microsecond of each other may be in either order.
     fn now(&self) -> Time;
 
-    /// Ready once it is `time`.
+    /// Completes at `time`.
     fn sleep_until(&self, time: Time) -> Sleep;
 }
 
-/// The machine's clock: the wall's time when it was made, moved on by the monotonic clock.
+/// The system clock: the wall-clock time at its creation, advanced by the monotonic clock.
 ///
-/// Setting the wall clock afterwards changes nothing: nobody is refilled or locked out.
+/// Setting the wall clock afterwards has no effect, so it neither refills nor locks out any
+/// caller.
 ///
-/// On x86-64 under Linux, where kernel and processor vouch for the processor's time-stamp
-/// counter, time is read off that counter and kept within microseconds of the monotonic clock:
-/// asking that one took twice as long. Everywhere else it is the monotonic clock itself.
+/// On x86-64 under Linux, if the kernel trusts the processor's time-stamp counter, the time is
+/// read from that counter and kept within microseconds of the monotonic clock, which takes twice
+/// as long to read. Everywhere else it is the monotonic clock itself.
 #[derive(Debug, Clone, Copy)]
 pub struct SystemClock {
     started: Time,
-    /// The process' time then, in nanoseconds.
+    /// The process clock at creation, in nanoseconds.
     since: u64,
 }
 
-/// One for the process, so that a clock is two numbers and is made without further ado.
-static DIAL: Dial<ThisMachine> = Dial::new(ThisMachine);
+/// One per process, so that a clock is just two numbers and cheap to create.
+static TSC_CLOCK: TscClock<OsTimeSource> = TscClock::new(OsTimeSource);
 
 impl SystemClock {
-    /// Starts with the wall clock's time.
+    /// Creates a clock that starts with the wall-clock time.
     #[allow(clippy::disallowed_methods, reason = "this is where time comes from")]
     pub fn new() -> Self {
         let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        Self { started: Time::EPOCH + wall.into(), since: DIAL.nanos() }
+        Self { started: Time::EPOCH + wall.into(), since: TSC_CLOCK.nanos() }
     }
 }
 
@@ -83,18 +86,18 @@ impl Clock for SystemClock {
         if let Some(time) = test_time() {
             return time;
         }
-        // Whole microseconds that have passed: a moment counts once it is over.
-        let micros = DIAL.nanos().saturating_sub(self.since) / 1_000;
+        // Rounds down to whole microseconds that have passed.
+        let micros = TSC_CLOCK.nanos().saturating_sub(self.since) / 1_000;
         Time::from_micros((self.started + Span::from_micros(micros)).as_micros())
     }
 
     fn sleep_until(&self, time: Time) -> Sleep {
         let clock = *self;
         Box::pin(async move {
-            // A timer may fire a moment early; the clock has the last word.
+            // A timer may fire slightly early; the clock decides.
             while clock.now() < time {
                 let left = match test_time() {
-                    // A test may move the clock at any moment.
+                    // A test may set the clock at any time.
                     Some(_) => Duration::from_millis(1),
                     None => Duration::from(time.since(clock.now())),
                 };
@@ -104,9 +107,9 @@ impl Clock for SystemClock {
     }
 }
 
-/// A clock that is moved by hand, so that tests never sleep.
+/// A clock that is advanced by hand, so that tests never sleep.
 ///
-/// Clones tell the same time.
+/// Clones share their time.
 ///
 /// ```
 /// use std::time::Duration;
@@ -124,52 +127,52 @@ impl Clock for SystemClock {
 /// ```
 #[derive(Debug, Clone)]
 pub struct ManualClock {
-    hands: Arc<Mutex<Hands>>,
+    state: Arc<Mutex<ManualState>>,
 }
 
 #[derive(Debug)]
-struct Hands {
+struct ManualState {
     now: Time,
     sleepers: BTreeMap<(Time, u64), Waker>,
     next_sleeper: u64,
 }
 
 impl ManualClock {
-    /// A clock that stands at `now`.
+    /// Creates a clock that is set to `now`.
     pub fn at(now: Time) -> Self {
-        let hands = Hands { now, sleepers: BTreeMap::new(), next_sleeper: 0 };
-        Self { hands: Arc::new(Mutex::new(hands)) }
+        let state = ManualState { now, sleepers: BTreeMap::new(), next_sleeper: 0 };
+        Self { state: Arc::new(Mutex::new(state)) }
     }
 
-    /// Moves the clock on, waking whoever waited for a time up to the new one.
+    /// Advances the clock and wakes all waiters up to the new time.
     pub fn advance(&self, by: Duration) {
         let now = self.now() + by.into();
         self.set(now);
     }
 
-    /// Sets the clock, also back: for tests of just that.
+    /// Sets the clock, possibly back, for tests of exactly that.
     pub fn set(&self, now: Time) {
         let due = {
             let now = now.min(Time::MAX);
-            let mut hands = self.hands();
-            hands.now = now;
-            let later = hands.sleepers.split_off(&(now + Span::from_micros(1), 0));
-            std::mem::replace(&mut hands.sleepers, later)
+            let mut state = self.state();
+            state.now = now;
+            let later = state.sleepers.split_off(&(now + Span::from_micros(1), 0));
+            std::mem::replace(&mut state.sleepers, later)
         };
         due.into_values().for_each(Waker::wake);
     }
 
-    /// The earliest time somebody is waiting for: advance to it to let them go on.
+    /// Returns the earliest time that is waited for.
     pub fn next_wake(&self) -> Option<Time> {
-        self.hands().sleepers.keys().next().map(|(time, _)| *time)
+        self.state().sleepers.keys().next().map(|(time, _)| *time)
     }
 
-    fn hands(&self) -> MutexGuard<'_, Hands> {
-        self.hands.lock().unwrap_or_else(PoisonError::into_inner)
+    fn state(&self) -> MutexGuard<'_, ManualState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// Stands at the start of the year 2026.
+/// Starts at the beginning of the year 2026.
 impl Default for ManualClock {
     fn default() -> Self {
         Self::at(Time::from_micros(1_767_225_600_000_000))
@@ -178,7 +181,7 @@ impl Default for ManualClock {
 
 impl Clock for ManualClock {
     fn now(&self) -> Time {
-        self.hands().now
+        self.state().now
     }
 
     fn sleep_until(&self, time: Time) -> Sleep {
@@ -197,24 +200,24 @@ impl Future for ManualSleep {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
         let this = &mut *self;
-        let mut hands = this.clock.hands();
-        if hands.now >= this.time {
+        let mut state = this.clock.state();
+        if state.now >= this.time {
             return Poll::Ready(());
         }
         let sleeper = *this.sleeper.get_or_insert_with(|| {
-            hands.next_sleeper += 1;
-            hands.next_sleeper
+            state.next_sleeper += 1;
+            state.next_sleeper
         });
-        hands.sleepers.insert((this.time, sleeper), context.waker().clone());
+        state.sleepers.insert((this.time, sleeper), context.waker().clone());
         Poll::Pending
     }
 }
 
-/// Who gives up waiting is not waited for.
+/// Removes the waiter of a cancelled wait.
 impl Drop for ManualSleep {
     fn drop(&mut self) {
         if let Some(sleeper) = self.sleeper {
-            self.clock.hands().sleepers.remove(&(self.time, sleeper));
+            self.clock.state().sleepers.remove(&(self.time, sleeper));
         }
     }
 }
@@ -226,7 +229,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn no_thread_is_told_an_earlier_time_than_before() {
+    fn time_never_goes_back_within_a_thread() {
         let clock = SystemClock::new();
         thread::scope(|scope| {
             for _ in 0..4 {
@@ -243,10 +246,10 @@ mod tests {
     }
 
     #[test]
-    fn starts_with_the_wall_s_time_and_goes_on_from_there() {
-        let clock = SystemClock { started: Time::from_micros(5), since: DIAL.nanos() };
+    fn starts_with_the_wall_clock_and_advances() {
+        let clock = SystemClock { started: Time::from_micros(5), since: TSC_CLOCK.nanos() };
         while clock.now() <= Time::from_micros(5) {}
-        let later = SystemClock { since: DIAL.nanos(), ..clock };
+        let later = SystemClock { since: TSC_CLOCK.nanos(), ..clock };
         assert!(later.now() <= clock.now(), "made later, so less time has passed for it");
         let at_the_end = SystemClock { started: Time::MAX, since: 0 };
         assert_eq!(at_the_end.now(), Time::MAX);

@@ -1,4 +1,4 @@
-//! Why a check could not be decided. A refusal is not an error.
+//! The errors of checks that could not be decided. A refusal is not an error.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,28 +11,28 @@ use crate::limiter::Limiter;
 pub enum CheckError {
     /// A key above [`Limiter::MAX_KEY`] bytes.
     KeyTooLong {
-        /// Its length in bytes.
+        /// The length in bytes.
         bytes: usize,
     },
     /// A plan of more than [`Limiter::MAX_CHECKS`] checks.
     TooManyChecks {
-        /// How many it has.
+        /// The number of checks.
         found: usize,
     },
-    /// One counter asked under two different limits: they have the same name and key.
+    /// One counter used with two different limits: they have the same name and key.
     ContradictoryLimits,
-    /// A hold on a limit that has no slots to hold.
+    /// A hold on a limit without slots.
     NothingToHold {
-        /// Which algorithm it has instead.
+        /// The algorithm of the limit.
         algorithm: &'static str,
     },
-    /// The store cannot be asked, and this is nothing that could be answered without it: a
-    /// settlement, a renewal, a release.
+    /// The store is unavailable, and the operation cannot be answered without it: a settlement, a
+    /// renewal, a release.
     StoreUnreachable {
-        /// What was found.
+        /// The cause.
         why: Cow<'static, str>,
     },
-    /// Time left the calendar window each time it had been worked out.
+    /// The store's time left each calendar window before the set arrived.
     CalendarRace,
 }
 

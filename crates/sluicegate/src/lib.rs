@@ -1,8 +1,8 @@
-//! An exact rate limiter to embed.
+//! An exact, embeddable rate limiter.
 //!
-//! A program asks "may this caller do this now?" and gets an exact answer: yes, yes after
-//! a delay, or no and when to come back. Many limits are asked in one step, and a request
-//! that any of them refuses is charged to none.
+//! A [`Limiter`] decides whether a caller may proceed now, after a delay, or not until later. A
+//! request is checked against many limits in one atomic step, and a request that any of them
+//! refuses is charged to none.
 //!
 //! # Start here
 //!
@@ -21,7 +21,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! The same call awaits where a store may take a moment, under any executor:
+//! Where the store may have to wait, the same call is awaited, under any executor:
 //!
 //! ```
 //! # use sluicegate::{Check, CheckError, Limit, Limiter, Store};
@@ -34,88 +34,84 @@
 //! }
 //! ```
 //!
-//! # Which call for what
+//! # Choosing a call
 //!
 //! | to | use |
 //! |---|---|
-//! | ask one limit | [`Limiter::check`] |
-//! | ask all that a request owes, all or nothing | [`Plan`], [`Limiter::check_plan`] |
-//! | ask what several requests owe together, all or nothing | [`Limiter::check_together`] |
-//! | ask about many callers at once | [`Limiter::check_many`], [`Limiter::check_plans`] |
+//! | check one limit | [`Limiter::check`] |
+//! | check all limits of a request, all or nothing | [`Plan`], [`Limiter::check_plan`] |
+//! | check many callers at once | [`Limiter::check_plans`], [`Limiter::check_many_at_once`] |
 //! | wait for the turn, with a deadline | [`Limiter::wait`] |
-//! | bound what is in flight | [`Limiter::hold`], [`InFlight`] |
+//! | limit requests in flight | [`Limiter::hold`], [`Permit`] |
 //! | reserve now, settle the real cost later | [`Decision::receipt`], [`Limiter::settle`] |
-//! | take back a charge | [`Limiter::refund`] |
-//! | give back units that were not used, without a receipt | [`Limiter::refund_units`] |
-//! | keep what a caller used when its tier changes | [`Ask::Rescale`] |
-//! | report failed logins | [`Limit::cooldown`], [`Limiter::charge`]; successes by [`Ask::Refund`] |
-//! | look without touching | [`Limiter::peek`] |
+//! | undo a charge | [`Limiter::refund`] |
+//! | return units that were not used, without a receipt | [`Limiter::refund_units`] |
+//! | keep the used units when a caller's tier changes | [`Operation::Rescale`] |
+//! | report failed logins | [`Limit::cooldown`], [`Limiter::charge`]; successes by [`Operation::Refund`] |
+//! | read the usage without changing it | [`Limiter::peek`] |
 //! | test your own limits without sleeping | [`ManualClock`] |
 //!
-//! # Which limit for what
+//! # Choosing a limit
 //!
 //! | limit | admits | choose it for |
 //! |---|---|---|
 //! | [`Limit::token_bucket`] | `burst` at once, the rate over any time | almost everything |
-//! | [`Limit::leaky_bucket`] | the same, seen as a level that drains | those who think in levels |
+//! | [`Limit::leaky_bucket`] | the same, seen as a level that drains | a leaky bucket's terms |
 //! | [`Limit::queue`] | a constant rate; others wait their turn | shaping, calls going out |
-//! | [`Limit::fixed_window`] | the amount per calendar period | quotas that people are billed by |
+//! | [`Limit::fixed_window`] | the amount per calendar period | billing quotas |
 //! | [`Limit::sliding_window`] | about the amount in any window; never more if strict | large amounts, little memory |
 //! | [`Limit::sliding_log`] | never more than the amount in any window | small, strict amounts |
-//! | [`Limit::concurrency`] | so many in flight | slow, heavy requests |
+//! | [`Limit::concurrency`] | a number of requests in flight | slow, heavy requests |
 //! | [`Limit::cooldown`] | everything, until too many failures | logins |
 //!
-//! # What an answer means
+//! # Reading a decision
 //!
-//! A refusal is a [`Decision`], never an `Err`: an `Err` means that it could not be
-//! decided. Numbers are honest: `remaining` is rounded down; waiting exactly
-//! [`retry_after`](Decision::retry_after) with no competitor succeeds, and a microsecond
-//! less does not; where the time is unknown or never comes, it is absent and the
-//! [`Refusal`] says why.
+//! A refusal is a [`Decision`], never an `Err`: an `Err` means that the check could not be
+//! decided. `remaining` is rounded down; a retry after exactly
+//! [`retry_after`](Decision::retry_after) succeeds without a competing request, and a microsecond
+//! earlier it does not; where the time is unknown or never comes, it is absent and the [`Refusal`]
+//! gives the reason.
 
 #![allow(
     clippy::inline_always,
     reason = "a decision stays in registers only where all of its way is inlined; see docs/benchmarks.md"
 )]
 
-/// The README's example, compiled and run.
+/// The example in the README, compiled and run.
 #[cfg(doctest)]
 #[doc = include_str!("../../../README.md")]
 struct Readme;
 
-mod asking;
 mod calendar;
 mod clock;
-mod deciding;
 mod error;
-mod in_flight;
 mod limiter;
 mod memory;
-mod plain;
+mod pending;
+mod permit;
 mod plan;
-mod question;
+mod set_id;
 mod store;
 mod verdict;
-mod waiting;
 
-pub use asking::fresh_id;
 pub use calendar::period_at;
 #[doc(hidden)]
 pub use clock::test_time;
 pub use clock::{Clock, ManualClock, Sleep, SystemClock};
-pub use deciding::{Deciding, Waiting};
 pub use error::CheckError;
-pub use in_flight::{Hold, InFlight};
 pub use limiter::Limiter;
 pub use memory::{
-    Keeper, Memory, MemoryError, MemoryOptions, Restored, Saved, SnapshotError, SnapshotFault,
+    Autosave, Memory, MemoryError, MemoryOptions, RestoreReport, SaveReport, SnapshotReadError,
+    SnapshotWriteError,
 };
-pub use plain::PlainMemory;
+pub use pending::{Pending, PendingTurn};
+pub use permit::{Permit, TryHold};
 pub use plan::Plan;
+pub use set_id::next_set_id;
 pub use sluicegate_core::{
-    Answer, Ask, Calendar, Check, Cooldown, Cost, CostTooLarge, Decision, Escalation, Gate, Id,
-    Key, Limit, LimitError, Outage, ParseQuotaError, Per, Period, Quota, QuotaError, Receipt,
-    Refusal, Ruling, Scope, Set, Slices, Span, State, Take, Time,
+    Answer, Calendar, ChargeId, Check, Cooldown, Cost, CostTooLarge, Decision, Escalation, Key,
+    Limit, LimitError, Mode, OnStoreError, Operation, ParseQuotaError, Per, Period, Quota,
+    QuotaError, Receipt, Refusal, Ruling, Scope, Set, Slices, Span, State, Take, Time,
 };
-pub use store::{Applied, By, Immediate, Store};
+pub use store::{Applied, DecidedBy, Store, SyncStore};
 pub use verdict::{Strictest, Verdict};

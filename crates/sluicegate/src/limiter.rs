@@ -1,22 +1,24 @@
-//! The limiter: plan in, verdict out, with one step to the store between.
+//! The limiter: applies plans to a store and returns verdicts.
 
+pub(crate) mod dispatch;
+pub(crate) mod wait;
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
 
-use sluicegate_core::{Ask, Check, Cost, Decision, Limit, Receipt};
+use sluicegate_core::{Check, Cost, Decision, Limit, Operation, Receipt};
 
-use crate::deciding::{Deciding, Question, Waiting};
 use crate::error::CheckError;
-use crate::in_flight::{Hold, InFlight};
+use crate::limiter::wait::wait_for_turn;
 use crate::memory::Memory;
+use crate::pending::checks::{CheckOne, CheckPlan};
+use crate::pending::{Pending, PendingOperation, PendingTurn};
+use crate::permit::{Permit, TryHold};
 use crate::plan::Plan;
-use crate::question::{Lone, Whole};
 use crate::store::Store;
 use crate::verdict::Verdict;
-use crate::waiting::wait_for_turn;
 
-/// Decides, for every request of every caller: now, later, or not.
+/// A rate limiter on a store.
 ///
 /// Cheap to clone; clones share their store.
 ///
@@ -43,44 +45,44 @@ impl<S> Clone for Limiter<S> {
 }
 
 impl Limiter {
-    /// A limiter on an empty store in this process' memory.
+    /// Creates a limiter on an empty store in this process's memory.
     pub fn in_memory() -> Self {
         Self::new(Memory::new())
     }
 }
 
 impl<S> Limiter<S> {
-    /// The longest key, in bytes.
+    /// The longest key in bytes.
     pub const MAX_KEY: usize = 4_096;
-    /// The most checks one plan may have.
+    /// The largest number of checks in a plan.
     pub const MAX_CHECKS: usize = 64;
 }
 
 impl<S: Store> Limiter<S> {
-    /// A limiter on this store.
+    /// Creates a limiter on this store.
     pub fn new(store: S) -> Self {
         Self { store: Arc::new(store) }
     }
 
-    /// The store.
+    /// Returns the store.
     pub fn store(&self) -> &S {
         &self.store
     }
 
-    /// Asks one limit about one key.
+    /// Checks one limit for one key.
     #[inline]
     pub fn check<'a>(
         &'a self,
         check: Check<'a>,
-    ) -> Deciding<S, impl Question<Answer = Result<Decision, CheckError>> + 'a> {
-        Deciding::new(Lone {
+    ) -> Pending<S, impl PendingOperation<Answer = Result<Decision, CheckError>> + 'a> {
+        Pending::new(CheckOne {
             limiter: self,
             check,
-            wait: |limiter: &'a Self, check| async move { limiter.ask(&check).await },
+            wait: |limiter: &'a Self, check| async move { limiter.run(&check).await },
         })
     }
 
-    /// Asks everything a request owes, in one step: all of it is charged, or nothing is.
+    /// Checks a plan in one step: all of it is charged, or nothing is.
     ///
     /// ```
     /// use sluicegate::{Check, Limit, Limiter, Plan};
@@ -98,38 +100,21 @@ impl<S: Store> Limiter<S> {
     /// let verdict = limiter.check_plan(&plan).now()?;
     /// assert_eq!(verdict.strictest().unwrap().check, 1, "the address is what refused");
     ///
-    /// // The refused request was charged to nobody: the user has 98 left, not 97.
+    /// // The refused request was not charged: the user has 98 left, not 97.
     /// assert_eq!(limiter.peek(&per_user, "user:42").now()?.remaining(), 98);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn check_plan<'a>(
         &'a self,
         plan: &'a Plan<'_>,
-    ) -> Deciding<S, impl Question<Answer = Result<Verdict, CheckError>> + 'a> {
-        Deciding::new(Whole { limiter: self, plan, wait: Self::ask_all })
+    ) -> Pending<S, impl PendingOperation<Answer = Result<Verdict, CheckError>> + 'a> {
+        Pending::new(CheckPlan { limiter: self, plan, wait: Self::run_plan })
     }
 
-    /// Asks many unrelated checks at once; each is decided alone.
+    /// Checks one limit for one key if the store can decide immediately.
     ///
-    /// ```
-    /// use sluicegate::{Check, Limit, Limiter};
-    ///
-    /// let limiter = Limiter::in_memory();
-    /// let limit = Limit::token_bucket("api", "10/s".parse()?)?;
-    /// let users = ["ann", "bob", "cid"].map(|user| Check::new(&limit, user));
-    /// let decisions = limiter.check_many(&users).now()?;
-    /// assert!(decisions.iter().all(|decision| decision.remaining() == 9));
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn check_many<'a>(
-        &'a self,
-        checks: &'a [Check<'a>],
-    ) -> Deciding<S, impl Question<Answer = Result<Vec<Decision>, CheckError>> + 'a> {
-        Deciding::new(move || self.ask_many(checks))
-    }
-
-    /// Asks one limit about one key, if the store has the answer at a glance; if it has not, nothing was
-    /// asked, and [`check`](Limiter::check) has to be. Memory nearly always has that of a bucket.
+    /// `None` means that nothing was evaluated; then call [`check`](Limiter::check). The memory
+    /// store can nearly always decide a bucket.
     ///
     /// ```
     /// use sluicegate::{Check, Limit, Limiter};
@@ -141,14 +126,14 @@ impl<S: Store> Limiter<S> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn check_at_once(&self, check: &Check<'_>) -> Option<Decision> {
-        self.ask_at_once(check)
+        self.try_run(check)
     }
 
-    /// Asks [many](Limiter::check_many), as far as the store has the answers without waiting: decisions are added to
-    /// `decisions`, and how many of the first checks were decided comes back. The others have not
-    /// been asked.
+    /// Checks many unrelated limits, as far as the store can decide without waiting.
     ///
-    /// For whoever answers many callers and has a place for the decisions already.
+    /// Each check is decided by itself. Appends the decisions to `decisions` and returns the
+    /// number of checks decided, which are the first ones; the others were not evaluated. For
+    /// servers that answer many callers and reuse the vector.
     ///
     /// ```
     /// use sluicegate::{Check, Limit, Limiter};
@@ -162,12 +147,13 @@ impl<S: Store> Limiter<S> {
     /// assert_eq!(decisions.iter().map(|made| made.remaining()).collect::<Vec<_>>(), [9, 19]);
     /// ```
     pub fn check_many_at_once(&self, checks: &[Check<'_>], decisions: &mut Vec<Decision>) -> usize {
-        self.ask_many_at_once(checks, decisions)
+        self.try_run_many(checks, decisions)
     }
 
-    /// Asks what many requests owe that have arrived together; each plan is decided by itself, as
-    /// [`check_plan`](Limiter::check_plan) would, in their order. What their first checks need from
-    /// memory is fetched all at once.
+    /// Checks the plans of many requests that have arrived together.
+    ///
+    /// Each plan is decided by itself, as by [`check_plan`](Limiter::check_plan), in their order.
+    /// The memory that their first checks need is prefetched together.
     ///
     /// ```
     /// use sluicegate::{Check, Limit, Limiter, Plan};
@@ -185,64 +171,32 @@ impl<S: Store> Limiter<S> {
     pub fn check_plans<'a>(
         &'a self,
         plans: &'a [Plan<'_>],
-    ) -> Deciding<S, impl Question<Answer = Vec<Result<Verdict, CheckError>>> + 'a> {
-        Deciding::new(move || self.ask_plans(plans))
+    ) -> Pending<S, impl PendingOperation<Answer = Vec<Result<Verdict, CheckError>>> + 'a> {
+        Pending::new(move || self.run_plans(plans))
     }
 
-    /// Asks what several requests owe that stand or fall together, in one step: all of it is charged,
-    /// or nothing is. There is a verdict for each plan, in their order.
-    ///
-    /// ```
-    /// use sluicegate::{Check, Limit, Limiter, Plan};
-    ///
-    /// let limiter = Limiter::in_memory();
-    /// let per_user = Limit::token_bucket("per-user", "100/min".parse()?)?;
-    /// let per_address = Limit::token_bucket("per-address", "1/min".parse()?)?;
-    /// let mut plans = [Plan::new(), Plan::new()];
-    /// plans[0].require(Check::new(&per_user, "user:42"));
-    /// plans[1].require(Check::new(&per_address, "203.0.113.9"));
-    ///
-    /// assert!(limiter.check_together(&plans).now()?.iter().all(|verdict| verdict.is_allowed()));
-    /// let verdicts = limiter.check_together(&plans).now()?;
-    /// assert!(verdicts[0].is_allowed() && !verdicts[1].is_allowed());
-    /// assert_eq!(limiter.peek(&per_user, "user:42").now()?.remaining(), 99);
-    /// # Ok::<(), Box<dyn std::error::Error>>(())
-    /// ```
-    pub fn check_together<'a>(
-        &'a self,
-        plans: &'a [Plan<'_>],
-    ) -> Deciding<S, impl Question<Answer = Result<Vec<Verdict>, CheckError>> + 'a> {
-        Deciding::new(move || async move {
-            let mut whole = Plan::new();
-            for check in plans.iter().flat_map(Plan::checks) {
-                whole.require(*check);
-            }
-            whole.answered_within(plans.iter().filter_map(Plan::within).min());
-            Ok(self.ask_all(&whole).await?.split(plans))
-        })
-    }
-
-    /// How a key stands with a limit; takes nothing.
+    /// Returns the usage of a key without charging it.
     pub fn peek<'a, K: AsRef<[u8]> + ?Sized>(
         &'a self,
         limit: &'a Limit,
         key: &'a K,
-    ) -> Deciding<S, impl Question<Answer = Result<Decision, CheckError>> + 'a> {
-        self.check(Check::new(limit, key).ask(Ask::peek()))
+    ) -> Pending<S, impl PendingOperation<Answer = Result<Decision, CheckError>> + 'a> {
+        self.check(Check::new(limit, key).with_operation(Operation::peek()))
     }
 
-    /// Charges without asking, up to one burst into debt: for costs known only afterwards,
-    /// and for reporting failures to a cooldown.
+    /// Charges unconditionally, up to one burst into debt.
+    ///
+    /// For costs known only afterwards, and for reporting failures to a cooldown.
     pub fn charge<'a, K: AsRef<[u8]> + ?Sized>(
         &'a self,
         limit: &'a Limit,
         key: &'a K,
         cost: Cost,
-    ) -> Deciding<S, impl Question<Answer = Result<Decision, CheckError>> + 'a> {
-        self.check(Check::new(limit, key).ask(Ask::Charge(cost)))
+    ) -> Pending<S, impl PendingOperation<Answer = Result<Decision, CheckError>> + 'a> {
+        self.check(Check::new(limit, key).with_operation(Operation::Charge(cost)))
     }
 
-    /// Gives back what a charge is still worth. A receipt counts once, however often it arrives.
+    /// Refunds the remaining value of a charge; a receipt counts once, however often it is sent.
     ///
     /// ```
     /// use sluicegate::{Check, Cost, Limit, Limiter};
@@ -264,26 +218,28 @@ impl<S: Store> Limiter<S> {
         limit: &'a Limit,
         key: &'a K,
         receipt: Receipt,
-    ) -> Deciding<S, impl Question<Answer = Result<Decision, CheckError>> + 'a> {
+    ) -> Pending<S, impl PendingOperation<Answer = Result<Decision, CheckError>> + 'a> {
         self.settle(limit, key, receipt, Cost::ZERO)
     }
 
-    /// Corrects a charge to what it really cost: reserve what it may cost, then settle.
+    /// Corrects a charge to its actual cost: reserve the maximum, then settle.
     pub fn settle<'a, K: AsRef<[u8]> + ?Sized>(
         &'a self,
         limit: &'a Limit,
         key: &'a K,
         receipt: Receipt,
         actual: Cost,
-    ) -> Deciding<S, impl Question<Answer = Result<Decision, CheckError>> + 'a> {
-        self.check(Check::new(limit, key).ask(Ask::Settle { receipt, actual }))
+    ) -> Pending<S, impl PendingOperation<Answer = Result<Decision, CheckError>> + 'a> {
+        self.check(Check::new(limit, key).with_operation(Operation::Settle { receipt, actual }))
     }
 
-    /// Gives units back without a receipt, never more than are used now: for callers who can only
-    /// say that they did not need them. The decision grants what came back.
+    /// Refunds units without a receipt, never more than are used now.
     ///
-    /// Nobody remembers it, so sent twice it gives twice; with a receipt, [`refund`](Limiter::refund)
-    /// gives once. Slots and failures do not come back like this.
+    /// For callers that can only report that they did not need them. The decision grants the units
+    /// refunded.
+    ///
+    /// The refund is not stored, so sent twice it refunds twice; with a receipt,
+    /// [`refund`](Limiter::refund) counts once. Slots and failures cannot be refunded like this.
     ///
     /// ```
     /// use sluicegate::{Check, Cost, Limit, Limiter};
@@ -301,26 +257,27 @@ impl<S: Store> Limiter<S> {
         limit: &'a Limit,
         key: &'a K,
         cost: Cost,
-    ) -> Deciding<S, impl Question<Answer = Result<Decision, CheckError>> + 'a> {
-        self.check(Check::new(limit, key).ask(Ask::Refund(cost)))
+    ) -> Pending<S, impl PendingOperation<Answer = Result<Decision, CheckError>> + 'a> {
+        self.check(Check::new(limit, key).with_operation(Operation::Refund(cost)))
     }
 
-    /// Forgets everything about a key: it starts afresh.
+    /// Clears the counter of a key.
     pub fn reset<'a, K: AsRef<[u8]> + ?Sized>(
         &'a self,
         limit: &'a Limit,
         key: &'a K,
-    ) -> Deciding<S, impl Question<Answer = Result<Decision, CheckError>> + 'a> {
-        self.check(Check::new(limit, key).ask(Ask::Reset))
+    ) -> Pending<S, impl PendingOperation<Answer = Result<Decision, CheckError>> + 'a> {
+        self.check(Check::new(limit, key).with_operation(Operation::Reset))
     }
 
-    /// Waits for the turn of a check, for `patience` at most: for calls going out to an API
-    /// that is limited or paid per call.
+    /// Waits for the turn of a check, for `patience` at most.
     ///
-    /// Turns are promised in the order of asking: by a bucket up to one burst ahead, by a queue
-    /// as many as it has places. Whoever comes after that, or waits for another kind of limit,
-    /// asks again when the limit said, in no order. What certainly cannot come in time is
-    /// refused at once. Who stops waiting gives back what its place is still worth.
+    /// For outgoing calls to an API that is limited or paid per call.
+    ///
+    /// Turns are assigned in the order of the calls: by a bucket up to one burst ahead, by a queue
+    /// as many as it has places. Later callers, and callers of other limits, retry at the time the
+    /// limit returned, in no order. A check that cannot succeed in time is refused immediately.
+    /// Dropping the future refunds the remaining value of its turn.
     ///
     /// ```
     /// use std::time::Duration;
@@ -340,40 +297,40 @@ impl<S: Store> Limiter<S> {
         &'a self,
         check: Check<'a>,
         patience: Duration,
-    ) -> Waiting<impl Future<Output = Result<Decision, CheckError>> + Send + 'a> {
-        Waiting::new(wait_for_turn(self, check, patience.into()))
+    ) -> PendingTurn<impl Future<Output = Result<Decision, CheckError>> + Send + 'a> {
+        PendingTurn::new(wait_for_turn(self, check, patience.into()))
     }
 
-    /// Takes a slot of a concurrency limit; it comes back when the guard is dropped.
+    /// Takes a slot of a concurrency limit, which is released when the guard is dropped.
     ///
     /// ```
-    /// use sluicegate::{Check, Hold, Limit, Limiter, Span};
+    /// use sluicegate::{Check, TryHold, Limit, Limiter, Span};
     ///
     /// let limiter = Limiter::in_memory();
     /// let reports = Limit::concurrency("reports", 1, Span::from_secs(60))?;
     ///
     /// let first = limiter.hold(Check::new(&reports, "tenant-7")).now()?;
-    /// assert!(matches!(first, Hold::Held(_)));
+    /// assert!(matches!(first, TryHold::Held(_)));
     /// let second = limiter.hold(Check::new(&reports, "tenant-7")).now()?;
-    /// assert!(matches!(second, Hold::Refused(_)));
+    /// assert!(matches!(second, TryHold::Refused(_)));
     /// drop(first);
     /// let third = limiter.hold(Check::new(&reports, "tenant-7")).now()?;
-    /// assert!(matches!(third, Hold::Held(_)));
+    /// assert!(matches!(third, TryHold::Held(_)));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn hold<'a>(
         &'a self,
         check: Check<'a>,
-    ) -> Deciding<S, impl Question<Answer = Result<Hold<S>, CheckError>> + 'a> {
-        Deciding::new(move || async move {
+    ) -> Pending<S, impl PendingOperation<Answer = Result<TryHold<S>, CheckError>> + 'a> {
+        Pending::new(move || async move {
             if !check.limit().holds() {
                 return Err(CheckError::NothingToHold { algorithm: check.limit().algorithm() });
             }
-            let decision = self.ask(&check).await?;
+            let decision = self.run(&check).await?;
             Ok(if decision.is_allowed() {
-                Hold::Held(InFlight::new(self.clone(), check, decision.receipt().copied()))
+                TryHold::Held(Permit::new(self.clone(), check, decision.receipt().copied()))
             } else {
-                Hold::Refused(decision)
+                TryHold::Refused(decision)
             })
         })
     }

@@ -1,52 +1,53 @@
-//! The store in memory: one line of the processor's cache for a check, forty bytes for a caller,
-//! and never more memory than it was given.
+//! The memory store: one cache line per check, under 40 bytes per caller, bounded memory.
 //!
-//! A counter is a [word](word) of 64 bits under a [fingerprint](hash) of 64 bits. Four of them
-//! fill one cache line; a check reads one such line, decides, and writes the word by one
-//! compare-and-swap, or does not write at all if it refuses. [Sets](desk) read all their words,
-//! decide, then lock the words in the order of their fingerprints and write. What does not fit a
-//! word is in a [record](records) that the word points to.
+//! A counter is a [`word`] of 64 bits under a [`fingerprint`] of 64 bits. Four counters fill one
+//! cache line; a check reads one line, decides, and writes the word by one compare-and-swap. A
+//! refusal writes nothing. [Sets](apply_set) read all their words, decide, then lock the words in
+//! the order of their fingerprints and write. A state that does not fit a word is kept in the
+//! [overflow arena](overflow), and the word points to it.
 //!
-//! The [table](table) grows a [page](page) of 128 KiB at a time, by [dividing](divide) one that is
-//! full. When it may grow no further, counters that matter least are [forgotten](forget).
+//! The [`table`] grows by one [page](page_state) of 128 KiB, by [splitting](split) a full one. At
+//! its memory limit the store [evicts](eviction) the least valuable counters.
 
-mod desk;
+mod apply_set;
 mod directory;
-mod divide;
-#[cfg(all(test, shuttle))]
-mod explored;
-mod forget;
-mod hash;
-mod machine;
-mod newcomer;
+mod eviction;
+mod fingerprint;
+mod insert;
 mod options;
-mod page;
-mod records;
+mod overflow;
+mod page_state;
+mod pages;
+#[cfg(all(test, shuttle))]
+mod shuttle_tests;
 mod siphash;
-mod slab;
 mod snapshot;
+mod split;
 mod sync;
+mod system_memory;
 mod table;
 mod word;
 
 use std::future::{Future, ready};
 
-use sluicegate_core::{Check, Decision, Id, Ruling, Set, Time, decide_alone};
+use sluicegate_core::{ChargeId, Check, Decision, Ruling, Set, Time, decide_single};
 
 pub use self::options::{MemoryError, MemoryOptions};
-pub use self::snapshot::{Keeper, Restored, Saved, SnapshotError, SnapshotFault};
+pub use self::snapshot::{
+    Autosave, RestoreReport, SaveReport, SnapshotReadError, SnapshotWriteError,
+};
 
-use self::forget::Scales;
-use self::hash::{Fingerprint, HashKey};
-use self::records::Records;
+use self::eviction::EvictionWeight;
+use self::fingerprint::{Fingerprint, HashKey};
+use self::overflow::OverflowArena;
 use self::sync::{AtomicU64, Relaxed};
 use self::table::{Found, Table};
 use self::word::{Epoch, Word};
 use crate::clock::{Clock, SystemClock};
 use crate::error::CheckError;
-use crate::store::{Applied, Immediate, Store};
+use crate::store::{Applied, Store, SyncStore};
 
-/// State in the memory of this process, under its own clock, within a bound in bytes.
+/// A store in this process's memory, with its own clock and a bound in bytes.
 ///
 /// ```
 /// use sluicegate::{Check, Limit, Limiter, MemoryOptions};
@@ -59,7 +60,7 @@ use crate::store::{Applied, Immediate, Store};
 #[derive(Debug)]
 pub struct Memory<C = SystemClock> {
     table: Table,
-    records: Records,
+    records: OverflowArena,
     key: HashKey,
     epoch: Epoch,
     max_bytes: usize,
@@ -68,8 +69,9 @@ pub struct Memory<C = SystemClock> {
 }
 
 impl Memory {
-    /// An empty store under the machine's clock, which takes up to a quarter of the machine's
-    /// memory.
+    /// Creates an empty store on the system clock.
+    ///
+    /// It uses up to a quarter of the machine's memory.
     pub fn new() -> Self {
         Self::with_clock(SystemClock::new())
     }
@@ -82,42 +84,42 @@ impl Default for Memory {
 }
 
 impl<C: Clock> Memory<C> {
-    /// An empty store under another clock.
+    /// Creates an empty store on another clock.
     pub fn with_clock(clock: C) -> Self {
         MemoryOptions::new().build_keyed(clock, HashKey::random())
     }
 
-    /// How many counters are kept, including ones that have recovered and whose place nobody
-    /// has needed yet.
+    /// Returns the number of counters, including recovered ones that are not evicted yet.
     pub fn len(&self) -> usize {
         let pages = (0..self.table.page_count()).map(|page| self.table.slab.page(page));
         pages.map(|page| usize::try_from(page.used()).unwrap_or(usize::MAX)).sum()
     }
 
-    /// Whether no counter is kept.
+    /// Returns whether the store has no counters.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The bytes that counters take up.
+    /// Returns the bytes used by counters.
     pub fn bytes(&self) -> usize {
         self.table.bytes() + self.records.bytes()
     }
 
-    /// The most bytes that counters may take up.
+    /// Returns the most bytes that counters may use.
     pub fn max_bytes(&self) -> usize {
         self.max_bytes
     }
 
-    /// How many counters were forgotten, for want of memory, while they still mattered: each
-    /// let its caller start afresh before its time. More memory would have kept them.
+    /// Returns how many counters were evicted before they had recovered.
+    ///
+    /// Each eviction gave its caller a fresh counter early. More memory would have kept them.
     pub fn forgotten(&self) -> u64 {
         self.forgotten.load(Relaxed)
     }
 
     fn decide(&self, set: &Set<'_>, decisions: &mut [Option<Decision>]) -> Applied {
         let quickly = match set.checks() {
-            [check] if check.takes_from_bucket() => match self.decide_alone(set) {
+            [check] if check.takes_from_bucket() => match self.decide_single(set) {
                 Some((applied, decision)) => {
                     decisions[0] = Some(decision);
                     Some(applied)
@@ -125,58 +127,60 @@ impl<C: Clock> Memory<C> {
                 None => self.decide_recorded(set, decisions),
             },
             [_] => self.decide_recorded(set, decisions),
-            _ => self.decide_together(set, decisions),
+            _ => self.decide_buckets(set, decisions),
         };
         quickly.unwrap_or_else(|| self.decide_set(set, decisions))
     }
 
-    /// Decides a take on one bucket that fits its word: what nearly every request asks for. `None` if
-    /// it is anything else.
+    /// Decides a take on one bucket that fits its word, the most common request.
+    ///
+    /// `None` if the set is anything else.
     #[inline(always)]
-    fn decide_alone(&self, set: &Set<'_>) -> Option<(Applied, Decision)> {
-        self.decide_named(set, self.lone_name(set)?)
+    fn decide_single(&self, set: &Set<'_>) -> Option<(Applied, Decision)> {
+        self.decide_bucket(set, self.single_bucket(set)?)
     }
 
-    /// The counter of a set that is a take on one bucket.
+    /// Returns the counter of a set that is a take on one bucket.
     #[inline(always)]
-    fn lone_name(&self, set: &Set<'_>) -> Option<Fingerprint> {
+    fn single_bucket(&self, set: &Set<'_>) -> Option<Fingerprint> {
         let [check] = set.checks() else { return None };
         check.takes_from_bucket().then(|| self.key.counter(check))
     }
 
     #[inline(always)]
-    fn decide_named(&self, set: &Set<'_>, name: Fingerprint) -> Option<(Applied, Decision)> {
+    fn decide_bucket(&self, set: &Set<'_>, name: Fingerprint) -> Option<(Applied, Decision)> {
         loop {
             let Some(Found { cell, word }) = self.table.find(name) else {
-                return self.decide_newcomer(set, name);
+                return self.insert_and_decide(set, name);
             };
             let full_at = word.full_at(self.epoch)?;
             // Read after the word: time never goes back for a counter.
             let now = self.clock.now();
-            let alone = decide_alone(set, now, full_at)?;
-            // A refusal only reads. A word that stands was this key's when it was read: a cell
-            // does not change hands without it.
-            let stands = if alone.full_at == full_at {
+            let single = decide_single(set, now, full_at)?;
+            // A refusal only reads. A word that is unchanged belonged to this key when it was
+            // read, because a cell is not reused without changing it.
+            let unchanged = if single.full_at == full_at {
                 cell.word() == word
             } else {
-                cell.swap(word, word.with_full_at(alone.full_at, self.epoch)?)
+                cell.swap(word, word.with_full_at(single.full_at, self.epoch)?)
             };
-            if stands {
-                return Some((Applied::by_store(alone.ruling, now), alone.decision));
+            if unchanged {
+                return Some((Applied::by_store(single.ruling, now), single.decision));
             }
         }
     }
 
-    /// Decides sets one after the other, having fetched what their first checks need from memory
-    /// all at once: fetching is most of what a check costs when there are many counters.
+    /// Decides sets one after the other, after prefetching the memory of their first checks.
+    ///
+    /// With many counters, memory latency is most of the cost of a check.
     fn decide_each(
         &self,
         sets: &[Set<'_>],
         mut decisions: &mut [Option<Decision>],
         applied: &mut Vec<Applied>,
     ) {
-        for sets in sets.chunks(FETCHED_TOGETHER) {
-            let mut names = [None; FETCHED_TOGETHER];
+        for sets in sets.chunks(PREFETCHED) {
+            let mut names = [None; PREFETCHED];
             for (set, name) in sets.iter().zip(&mut names) {
                 *name = set.checks().first().map(|check| self.key.counter(check));
             }
@@ -189,17 +193,17 @@ impl<C: Clock> Memory<C> {
         }
     }
 
-    /// The same for sets of one check each; how many could be decided.
-    fn decide_each_alone(&self, sets: &[Set<'_>], decisions: &mut Vec<Decision>) -> usize {
+    /// Decides sets of one check each; returns how many were decided.
+    fn decide_singles(&self, sets: &[Set<'_>], decisions: &mut Vec<Decision>) -> usize {
         let before = decisions.len();
-        for sets in sets.chunks(FETCHED_TOGETHER) {
-            let mut names = [None; FETCHED_TOGETHER];
+        for sets in sets.chunks(PREFETCHED) {
+            let mut names = [None; PREFETCHED];
             for (set, name) in sets.iter().zip(&mut names) {
-                *name = self.lone_name(set);
+                *name = self.single_bucket(set);
             }
             self.table.fetch(&names);
             for (set, name) in sets.iter().zip(names) {
-                if let Some((_, decision)) = name.and_then(|name| self.decide_named(set, name)) {
+                if let Some((_, decision)) = name.and_then(|name| self.decide_bucket(set, name)) {
                     decisions.push(decision);
                     continue;
                 }
@@ -215,32 +219,32 @@ impl<C: Clock> Memory<C> {
         decisions.len() - before
     }
 
-    fn scales(&self, now: Time) -> Scales<'_> {
-        Scales::new(now, self.epoch, &self.records)
+    fn weights(&self, now: Time) -> EvictionWeight<'_> {
+        EvictionWeight::new(now, self.epoch, &self.records)
     }
 
-    /// Counts a counter as forgotten, and gives back its record.
-    fn lose(&self, word: Word) {
+    /// Counts a counter as evicted, and frees its record.
+    fn count_evicted(&self, word: Word) {
         self.forgotten.fetch_add(1, Relaxed);
         if let Some(record) = word.record() {
             self.records.free(record);
         }
     }
 
-    /// Forgets records until there are no more bytes than there may be; not for ever.
-    fn keep_within_bounds(&self, now: Time) {
-        for _ in 0..TRIES_TO_FORGET {
+    /// Evicts records until their bytes are within bounds, for a limited number of tries.
+    fn enforce_bounds(&self, now: Time) {
+        for _ in 0..EVICTION_TRIES {
             if self.bytes() <= self.max_bytes {
                 return;
             }
-            if let Some(name) = self.records.least(RECORDS_TO_CHOOSE_FROM, now) {
-                self.forget(name, now);
+            if let Some(name) = self.records.least(EVICTION_CANDIDATES, now) {
+                self.evict(name, now);
             }
         }
     }
 
-    /// Forgets a counter that has a record, unless somebody is busy with it.
-    fn forget(&self, name: Fingerprint, now: Time) {
+    /// Evicts a counter that has a record, unless another thread has locked it.
+    fn evict(&self, name: Fingerprint, now: Time) {
         let Some(Found { cell, word }) = self.table.find(name) else { return };
         let Some(record) = word.record() else { return };
         if !cell.lock(word) {
@@ -254,12 +258,12 @@ impl<C: Clock> Memory<C> {
     }
 }
 
-/// As many as a processor fetches from memory at the same time, and a few more.
-const FETCHED_TOGETHER: usize = 16;
-/// How many records are looked at to find the one that matters least.
-const RECORDS_TO_CHOOSE_FROM: usize = 8;
-/// Each check that adds to the records removes as much as it added, and a little more.
-const TRIES_TO_FORGET: usize = 4;
+/// About as many as a processor fetches from memory in parallel, and a few more.
+const PREFETCHED: usize = 16;
+/// The number of records compared to find the least valuable one.
+const EVICTION_CANDIDATES: usize = 8;
+/// Each check that adds to the records frees as much as it added, and a little more.
+const EVICTION_TRIES: usize = 4;
 
 impl<C: Clock> Store for Memory<C> {
     type Clock = C;
@@ -279,7 +283,7 @@ impl<C: Clock> Store for Memory<C> {
 
     #[inline(always)]
     fn apply_one_at_once(&self, set: &Set<'_>) -> Option<(Applied, Decision)> {
-        self.decide_alone(set)
+        self.decide_single(set)
     }
 
     #[inline]
@@ -288,7 +292,7 @@ impl<C: Clock> Store for Memory<C> {
     }
 
     fn apply_each_at_once(&self, sets: &[Set<'_>], decisions: &mut Vec<Decision>) -> usize {
-        self.decide_each_alone(sets, decisions)
+        self.decide_singles(sets, decisions)
     }
 
     fn apply_many<'a>(
@@ -302,9 +306,9 @@ impl<C: Clock> Store for Memory<C> {
     }
 
     fn apply_detached(&self, check: Check<'_>) {
-        // Only receipts are settled this way, and those carry their own id.
-        self.decide(&Set::one(&check, Id::from_bits(0)), &mut [None]);
+        // Only receipts are settled this way, and those have their own id.
+        self.decide(&Set::one(&check, ChargeId::from_bits(0)), &mut [None]);
     }
 }
 
-impl<C: Clock> Immediate for Memory<C> {}
+impl<C: Clock> SyncStore for Memory<C> {}

@@ -1,14 +1,14 @@
-//! The checks a request owes.
+//! A plan: the checks of one request.
 
-mod checks;
-mod manner;
+mod check_list;
+mod options;
 
 use sluicegate_core::{Check, Span};
 
-use self::checks::Checks;
-pub(crate) use self::manner::Manner;
+use self::check_list::CheckList;
+pub(crate) use self::options::PlanOptions;
 
-/// The checks a request owes, to be decided in one step.
+/// The checks of one request, decided in one step.
 ///
 /// ```
 /// use sluicegate::{Check, Limit, Plan};
@@ -23,75 +23,79 @@ pub(crate) use self::manner::Manner;
 /// plan.require(Check::new(&burst, "user:42"));
 /// // The daily quota, or else a little grace.
 /// plan.require(Check::new(&daily, "user:42")).or(Check::new(&grace, "user:42"));
-/// // What would a tighter limit do, with a grace of its own? Counted, told, never in the way.
+/// // A tighter limit on trial, with a grace of its own: counted and reported, never blocking.
 /// plan.observe(Check::new(&tighter, "user:42")).or(Check::new(&spare, "user:42").observed());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Plan<'a> {
-    checks: Checks<'a>,
-    manner: Manner,
+    checks: CheckList<'a>,
+    options: PlanOptions,
 }
 
 impl<'a> Plan<'a> {
-    /// Nothing owed yet.
+    /// Creates an empty plan.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A check that has to admit.
+    /// Adds a check that has to admit.
     #[inline]
     pub fn require(&mut self, check: Check<'a>) -> &mut Self {
         self.checks.push(check);
         self
     }
 
-    /// Another way for the requirement before it to be met: asked only if that one refuses.
+    /// Adds an alternative to the requirement before it, used only if that one refuses.
     ///
-    /// So with shadows: behind [`observe`](Self::observe), a check that is [observed](Check::observed)
-    /// too is asked and charged only if the shadows before it refuse. One that is not has to admit by
-    /// itself: what is observed meets no requirement.
+    /// The same applies to shadows: after [`observe`](Self::observe), a check that is also a
+    /// [shadow](Check::observed) is evaluated and charged only if the shadows before it refuse.
+    /// One that is not a shadow has to admit by itself: shadows satisfy no requirement.
     pub fn or(&mut self, check: Check<'a>) -> &mut Self {
         let check = if self.checks().is_empty() { check } else { check.or_else() };
         self.require(check)
     }
 
-    /// A check that is counted and reported, and never blocks: charged as it would be if it were
-    /// [required](Self::require), but only with what is.
+    /// Adds a check that counts and reports but never blocks.
+    ///
+    /// It is charged as if it were [required](Self::require), but only together with the
+    /// requirements.
     pub fn observe(&mut self, check: Check<'a>) -> &mut Self {
         self.require(check.observed())
     }
 
-    /// Charges each requirement alone, whatever the others say.
+    /// Charges each requirement independently of the others.
     pub fn independently(&mut self) -> &mut Self {
-        self.manner.independent = true;
+        self.options.independent = true;
         self
     }
 
-    /// Says after how long nobody waits for the answer any more. A store that cannot answer until
-    /// then gives up, and each check says itself what becomes of it; who never waits ignores it.
+    /// Sets the time after which the caller gives up.
+    ///
+    /// A store that cannot answer in time gives up, and the fallback of each check applies; a
+    /// store that never waits ignores it.
     pub fn answered_within(&mut self, within: Option<Span>) -> &mut Self {
-        self.manner.within = within;
+        self.options.within = within;
         self
     }
 
-    /// The checks, in the order they are asked.
+    /// Returns the checks in evaluation order.
     pub fn checks(&self) -> &[Check<'a>] {
         self.checks.as_slice()
     }
 
-    /// Whether each requirement is charged alone.
+    /// Returns whether each requirement is charged independently.
     pub fn is_independent(&self) -> bool {
-        self.manner.independent
+        self.options.independent
     }
 
-    /// After how long nobody waits for the answer any more, where that was said.
+    /// Returns the time after which the caller gives up, if one was given.
     pub fn within(&self) -> Option<Span> {
-        self.manner.within
+        self.options.within
     }
 
-    /// How the checks are put to a store.
-    pub(crate) fn manner(&self) -> Manner {
-        self.manner
+    /// Returns the options of the plan.
+    pub(crate) fn options(&self) -> PlanOptions {
+        self.options
     }
 }

@@ -1,4 +1,4 @@
-//! Where state lives: the one thing a limiter asks of a store.
+//! The interface between a limiter and its store.
 
 use std::future::Future;
 
@@ -7,28 +7,29 @@ use sluicegate_core::{Check, Decision, Ruling, Set, Time};
 use crate::clock::Clock;
 use crate::error::CheckError;
 
-/// Where state lives. It applies a set of checks in one atomic step.
+/// A store of state, which applies a set of checks in one atomic step.
 pub trait Store: Send + Sync + 'static {
-    /// How many sets that have arrived together are handed to it at a time.
+    /// The number of sets passed to it at a time when they arrive together.
     const TOGETHER: usize = 16;
 
-    /// The clock that tells the store's time as well as this process can know it.
+    /// The clock that is this process's best estimate of the store's time.
     type Clock: Clock;
 
-    /// That clock.
+    /// Returns that clock.
     fn clock(&self) -> &Self::Clock;
 
     /// Decides the set and charges it, all or nothing, at the store's own time.
     ///
-    /// `decisions` has one place for each check of the set.
+    /// `decisions` has one element for each check of the set.
     fn apply<'a>(
         &'a self,
         set: &'a Set<'a>,
         decisions: &'a mut [Option<Decision>],
     ) -> impl Future<Output = Result<Applied, CheckError>> + Send + 'a;
 
-    /// Decides the set without waiting, as [`apply`](Store::apply) would, where that is possible
-    /// right now. `None` means that nothing was charged, and `apply` has to be asked.
+    /// Decides the set as [`apply`](Store::apply) does, if that is possible without waiting.
+    ///
+    /// `None` means that nothing was charged; then call `apply`.
     #[inline]
     fn apply_at_once(
         &self,
@@ -38,23 +39,24 @@ pub trait Store: Send + Sync + 'static {
         None
     }
 
-    /// The same for a set of one check, its decision handed back.
+    /// Decides a set of one check without waiting, and returns its decision.
     #[inline]
     fn apply_one_at_once(&self, _set: &Set<'_>) -> Option<(Applied, Decision)> {
         None
     }
 
-    /// The same for many sets of one check each, whose decisions are added to `decisions`; how
-    /// many were decided. The others, if any, have to be asked for one by one.
+    /// Decides sets of one check each without waiting, appending to `decisions`.
+    ///
+    /// Returns the number of sets decided; the others, if any, have to be applied one by one.
     #[inline]
     fn apply_each_at_once(&self, _sets: &[Set<'_>], _decisions: &mut Vec<Decision>) -> usize {
         0
     }
 
-    /// Decides many sets, each by itself, in their order: what has arrived together.
+    /// Decides sets that have arrived together, each by itself, in their order.
     ///
-    /// `decisions` has one place for each check of all sets, in a row; `applied` gets what was
-    /// done with each set.
+    /// `decisions` has one element for each check of all sets, one set after the other; `applied`
+    /// receives the outcome of each set.
     fn apply_many<'a>(
         &'a self,
         sets: &'a [Set<'a>],
@@ -72,48 +74,48 @@ pub trait Store: Send + Sync + 'static {
         }
     }
 
-    /// Applies a check whose answer nobody waits for: a dropped guard gives back what it held.
+    /// Applies a check without returning its result, as when a dropped guard releases its slot.
     fn apply_detached(&self, check: Check<'_>);
 }
 
-/// A store whose [`apply`](Store::apply) never waits, so that it can be called from anywhere.
-pub trait Immediate: Store {}
+/// A store whose [`apply`](Store::apply) never waits, so that it can be called synchronously.
+pub trait SyncStore: Store {}
 
-/// What a store did with a set.
+/// The outcome of a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Applied {
     /// Whether it was admitted.
     pub ruling: Ruling,
-    /// The store's time at which it was decided.
+    /// The store's time of the decision.
     pub now: Time,
-    /// Who decided it.
-    pub by: By,
+    /// The origin of the decision.
+    pub by: DecidedBy,
 }
 
 impl Applied {
-    /// What the store itself did, at its own time.
+    /// Creates the outcome of a set decided by the store itself, at its own time.
     #[inline]
     pub const fn by_store(ruling: Ruling, now: Time) -> Self {
-        Self { ruling, now, by: By::Store }
+        Self { ruling, now, by: DecidedBy::Store }
     }
 }
 
-/// Who decided a set.
+/// The origin of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum By {
-    /// The store, which knows everything.
+pub enum DecidedBy {
+    /// The store, with the complete state.
     #[default]
     Store,
-    /// This process, from what it last saw of a counter in the store: nothing but refusals.
+    /// This process's deny cache: refusals only.
     Memory,
-    /// This process within its share of the limits, because the store was not there.
+    /// This process within its share of the limits, because the store is unavailable.
     Share,
-    /// Nobody: the store was not there, and the checks say what becomes of them then.
+    /// The fallback of the checks, because the store is unavailable.
     Policy,
 }
 
-impl By {
-    /// In one word, for machines.
+impl DecidedBy {
+    /// Returns the origin as one machine-readable word.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Store => "store",

@@ -1,18 +1,18 @@
-//! A request's answer: all decisions folded, the strictest first.
+//! The verdict on a request: its decisions combined, with the strictest one.
 
-mod together;
+mod split_by_plan;
 
 use std::cmp::{Ordering, Reverse};
 
-use sluicegate_core::{Ask, Check, Decision, Gate, Refusal, Ruling, Span, Time};
+use sluicegate_core::{Check, Decision, Mode, Operation, Refusal, Ruling, Span, Time};
 use smallvec::SmallVec;
 
-use crate::store::{Applied, By};
+use crate::store::{Applied, DecidedBy};
 
-/// One answer per check of a plan.
+/// One decision per check of a plan.
 type Decisions = SmallVec<[Option<Decision>; 4]>;
 
-/// A request's answer.
+/// The verdict on a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {
     allowed: bool,
@@ -20,10 +20,10 @@ pub struct Verdict {
     strictest: Option<usize>,
     retry_after: Option<Span>,
     delay: Span,
-    by: By,
+    by: DecidedBy,
 }
 
-/// The decision that says most about a verdict.
+/// The decision that determines a verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Strictest<'a> {
     /// The index of its check in the plan.
@@ -33,31 +33,32 @@ pub struct Strictest<'a> {
 }
 
 impl Verdict {
-    /// A verdict with places for so many decisions, which are to be [resolved](Self::resolve).
+    /// Creates a verdict with empty decisions, to be [resolved](Self::resolve) later.
     #[inline]
     pub(crate) fn unresolved(checks: usize) -> Self {
-        // Its places are made where it is: a verdict is too large to be handed about.
+        // Filled in place, because a verdict is too large to be copied.
         let mut verdict = Self {
             allowed: false,
             decisions: Decisions::new(),
             strictest: None,
             retry_after: None,
             delay: Span::ZERO,
-            by: By::Store,
+            by: DecidedBy::Store,
         };
         verdict.decisions.resize(checks, None);
         verdict
     }
 
-    /// Where the decisions belong.
+    /// Returns the decisions to fill in.
     pub(crate) fn places(&mut self) -> &mut [Option<Decision>] {
         &mut self.decisions
     }
 
-    /// The verdict on a check that the store decided alone, as
-    /// [`check_many`](crate::Limiter::check_many) asks for it.
+    /// Creates the verdict on a single check from its decision.
+    ///
+    /// For decisions of [`check_many_at_once`](crate::Limiter::check_many_at_once).
     pub fn of_one(check: &Check<'_>, decision: Decision) -> Self {
-        let stands = decision.is_allowed() || check.gate() == Gate::Observe;
+        let stands = decision.is_allowed() || check.gate() == Mode::Shadow;
         let ruling = if stands { Ruling::Admitted } else { Ruling::Refused };
         let mut verdict = Self::unresolved(0);
         verdict.decisions.push(Some(decision));
@@ -65,7 +66,7 @@ impl Verdict {
         verdict
     }
 
-    /// Folds the decisions.
+    /// Combines the decisions.
     pub(crate) fn resolve(&mut self, checks: &[Check<'_>], applied: Applied) {
         let decisions = &self.decisions;
         self.allowed = applied.ruling == Ruling::Admitted;
@@ -80,36 +81,41 @@ impl Verdict {
         }
     }
 
-    /// Who decided it: the store, unless that was not needed or not there.
-    pub const fn by(&self) -> By {
+    /// Returns the origin of the decision.
+    pub const fn by(&self) -> DecidedBy {
         self.by
     }
 
-    /// Whether the request may go ahead.
+    /// Returns whether the request may proceed.
     pub fn is_allowed(&self) -> bool {
         self.allowed
     }
 
-    /// The answers, one for each check of the plan and in its order; `None` for an
-    /// alternative that was not needed.
+    /// Returns the decisions, one for each check of the plan and in its order.
+    ///
+    /// `None` for an alternative that was not needed.
     pub fn decisions(&self) -> &[Option<Decision>] {
         &self.decisions
     }
 
-    /// Refused: the decision that stands in the way longest. Allowed: the one with the
-    /// smallest share left. `None` only for a plan without checks.
+    /// Returns the decision that determines the verdict.
+    ///
+    /// If refused, the one that blocks the longest; if allowed, the one with the smallest share
+    /// left. `None` only for a plan without checks.
     pub fn strictest(&self) -> Option<Strictest<'_>> {
         let check = self.strictest?;
         Some(Strictest { check, decision: self.decisions[check].as_ref()? })
     }
 
-    /// After a refusal: how long until the request would be admitted, where that is known.
+    /// Returns the time after which a refused request would be admitted, where it is known.
     pub fn retry_after(&self) -> Option<Span> {
         self.retry_after
     }
 
-    /// How long an allowed request has to be held back: what the checks that admitted it say,
-    /// each its limit's delay and [its own](Check::delayed), the longest of them.
+    /// Returns the delay of an allowed request.
+    ///
+    /// The longest delay of the checks that admitted it, from their limits and [their
+    /// own](Check::delayed).
     pub fn delay(&self) -> Span {
         self.delay
     }
@@ -123,12 +129,13 @@ fn enforced<'a>(
     gates
         .zip(decisions)
         .enumerate()
-        .filter(|(_, (gate, _))| *gate == Gate::Enforce)
+        .filter(|(_, (gate, _))| *gate == Mode::Enforce)
         .filter_map(|(index, (_, decision))| Some((index, decision.as_ref()?)))
 }
 
-/// How long the checks that admitted a request want it held back. Of a requirement that is met,
-/// the one that allows is the one that meets it.
+/// Returns the longest delay of the checks that admitted a request.
+///
+/// Of each requirement, the check that allows is the one that admits.
 fn longest_delay(checks: &[Check<'_>], decisions: &[Option<Decision>]) -> Span {
     let admitted = enforced(checks, decisions).filter(|(_, decision)| decision.is_allowed());
     let delays =
@@ -136,8 +143,9 @@ fn longest_delay(checks: &[Check<'_>], decisions: &[Option<Decision>]) -> Span {
     delays.max().unwrap_or_default()
 }
 
-/// Of the requirements that refused, the one that stands in the way longest; of its
-/// alternatives, the one that opens first.
+/// Returns the requirement that refuses and blocks the longest.
+///
+/// Of its alternatives, the one that opens first.
 fn blocker(checks: &[Check<'_>], decisions: &[Option<Decision>]) -> Option<usize> {
     let mut blockers: SmallVec<[(usize, Refusal); 4]> = SmallVec::new();
     let mut term_admits = false;
@@ -147,7 +155,7 @@ fn blocker(checks: &[Check<'_>], decisions: &[Option<Decision>]) -> Option<usize
             (term_admits, in_term) = (false, false);
         }
         let Some(decision) = decisions[index].as_ref() else { continue };
-        if check.gate() == Gate::Observe || term_admits {
+        if check.gate() == Mode::Shadow || term_admits {
             continue;
         }
         match decision.refusal() {
@@ -170,14 +178,14 @@ fn blocker(checks: &[Check<'_>], decisions: &[Option<Decision>]) -> Option<usize
             }
         }
     }
-    // The first of equals, so that the order of the plan decides and nothing else.
+    // The first of equals, so that the result depends on the order of the plan alone.
     let longest = blockers.iter().enumerate();
     longest
         .max_by_key(|(order, (_, refusal))| (obstinacy(*refusal), Reverse(*order)))
         .map(|(_, (index, _))| *index)
 }
 
-/// How long a refusal stands in the way: a known time, an unknown one, for ever.
+/// Orders refusals: a known time, an unknown one, for ever.
 fn obstinacy(refusal: Refusal) -> (u8, Span) {
     match refusal {
         Refusal::Exhausted { retry_after } | Refusal::Blocked { retry_after } => (0, retry_after),
@@ -186,10 +194,11 @@ fn obstinacy(refusal: Refusal) -> (u8, Span) {
     }
 }
 
-/// The allowed decision with the smallest share left. Not one that only told of a change of tier:
-/// it stands as it was before the take that it was told for.
+/// Returns the allowed decision with the smallest share left.
+///
+/// Not a rescale: its usage is that before the take that follows it.
 fn tightest(checks: &[Check<'_>], decisions: &[Option<Decision>]) -> Option<usize> {
-    let tells = |index: usize| matches!(checks[index].asks(), Ask::Rescale { .. });
+    let tells = |index: usize| matches!(checks[index].operation(), Operation::Rescale { .. });
     let allowed = enforced(checks, decisions)
         .filter(|(index, decision)| decision.is_allowed() && !tells(*index));
     let tightest = allowed.min_by(|(_, a), (_, b)| by_share_left(a, b));
@@ -234,7 +243,7 @@ mod tests {
                 let index = |verdict: &Verdict| verdict.strictest().map(|made| made.check);
                 assert_eq!(index(&verdict), index(&planned), "{check:?}");
                 assert_eq!(verdict.by(), planned.by(), "{check:?}");
-                // They are asked one after the other, and time passes.
+                // Evaluated one after the other, while time passes.
                 let seconds = |span: Span| span.as_secs_ceil();
                 assert_eq!(seconds(verdict.delay()), seconds(planned.delay()), "{check:?}");
                 let wait = |verdict: &Verdict| verdict.retry_after().map(seconds);

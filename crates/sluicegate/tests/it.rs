@@ -1,20 +1,20 @@
-//! The library from outside: the conformance suite on the plain store, and the limiter.
+//! Tests of the public API: conformance of the memory store, and the limiter.
 
-// Tests say what is wrong by panicking.
+// Tests report failures by panicking.
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic)]
 
 mod it {
     mod allocations;
+    mod batch_order;
     mod calendars;
     mod conformance;
+    mod deadlines;
+    mod eviction;
     mod flood;
-    mod forgetting;
-    mod growing;
-    mod holding;
-    mod hurry;
+    mod growth;
     mod limiter;
-    mod order;
+    mod permits;
     mod snapshot;
     mod verdicts;
-    mod waiting;
+    mod wait;
 }

@@ -1,9 +1,10 @@
-//! Nodes that share a store, which goes away, loses what it counted, and comes back.
+//! Nodes that share a store, which becomes unavailable, loses its state, and comes back.
 
 use sluicegate::{Check, Clock, Cost, Decision, Limiter, ManualClock, Memory, Span};
-use sluicegate_audit::{Entry, Source};
+use sluicegate_audit::{DecisionSource, Entry};
 
-use crate::run::{Case, Dice, KEYS};
+use crate::traced_run::{Case, KEYS};
+use sluicegate_testkit::Rng;
 
 pub(crate) const NODES: u32 = 3;
 
@@ -15,9 +16,9 @@ pub(crate) struct Cluster {
     shared: Store,
     own: Vec<Store>,
     pub(crate) entries: Vec<Entry>,
-    /// Asked of the store while it was away, and delivered when it is back.
+    /// Requests sent while the store was unavailable, delivered when it is back.
     underway: Vec<(&'static str, u64)>,
-    /// Refusals that nodes remember: by whom, of whom, for how much, until when.
+    /// Cached refusals of nodes: the node, the key, the cost, until when.
     remembered: Vec<(usize, &'static str, u64, u64)>,
 }
 
@@ -40,7 +41,7 @@ impl Cluster {
         self.clock.now().as_micros()
     }
 
-    /// The store forgets everything.
+    /// Clears the store.
     pub(crate) fn lose(&mut self) {
         self.shared = Limiter::new(Memory::with_clock(self.clock.clone()));
         self.remembered.clear();
@@ -51,7 +52,7 @@ impl Cluster {
         node: usize,
         key: &'static str,
         cost: u64,
-        by: Source,
+        by: DecisionSource,
         decision: &Decision,
     ) {
         let mut entry = Entry::decision("rule", key, self.clock.now(), cost, decision);
@@ -61,15 +62,15 @@ impl Cluster {
         self.entries.push(entry.on(format!("node-{node}")).by(by));
     }
 
-    /// One node answers one request.
-    fn answer(&mut self, case: &Case, dice: &mut Dice, away: bool) {
+    /// One node decides one request.
+    fn answer(&mut self, case: &Case, dice: &mut Rng, away: bool) {
         let node = usize::try_from(dice.below(NODES.into())).unwrap();
         let key = KEYS[usize::try_from(dice.below(3)).unwrap()];
         let cost = [1, 1, 1, 2][usize::try_from(dice.below(4)).unwrap()];
         let check = |limit| Check::new(limit, key).cost(Cost::new(cost).unwrap());
         if away {
             match dice.below(4) {
-                // It was done, and the answer did not make it back.
+                // It was charged, and the answer was lost.
                 0 => {
                     self.shared.check(check(&case.limit)).now().unwrap();
                 }
@@ -78,7 +79,7 @@ impl Cluster {
             }
             let share = case.limit.share_of(NODES);
             let decision = self.own[node].check(check(&share)).now().unwrap();
-            self.record(node, key, cost, Source::Local, &decision);
+            self.record(node, key, cost, DecisionSource::Local, &decision);
             return;
         }
         let now = self.now();
@@ -92,18 +93,18 @@ impl Cluster {
                 retry_after_us: Some(until - now),
                 ..Entry::event(sluicegate_audit::Event::Decision, "rule", key, self.clock.now())
             };
-            self.entries.push(refused.on(format!("node-{node}")).by(Source::Cached));
+            self.entries.push(refused.on(format!("node-{node}")).by(DecisionSource::Cached));
             return;
         }
         let decision = self.shared.check(check(&case.limit)).now().unwrap();
         if let Some(retry) = decision.retry_after() {
             self.remembered.push((node, key, cost, now + retry.as_micros()));
         }
-        self.record(node, key, cost, Source::Store, &decision);
+        self.record(node, key, cost, DecisionSource::Store, &decision);
     }
 
-    /// Requests as fast as they are refused, for so many steps.
-    pub(crate) fn rush(&mut self, case: &Case, dice: &mut Dice, steps: u64, away: bool) {
+    /// Sends requests as fast as they are refused, for `steps` steps.
+    pub(crate) fn rush(&mut self, case: &Case, dice: &mut Rng, steps: u64, away: bool) {
         for _ in 0..steps {
             let micros = dice.below(case.pulse / 3);
             self.clock.advance(Span::from_micros(micros).into());
@@ -117,7 +118,7 @@ impl Cluster {
         }
     }
 
-    /// Nothing, for so long.
+    /// Lets time pass without requests.
     pub(crate) fn pause(&self, micros: u64) {
         self.clock.advance(Span::from_micros(micros).into());
     }

@@ -1,4 +1,4 @@
-//! Whole traces: those of a correct limiter pass, and each broken promise is found.
+//! Whole traces: those of a correct limiter pass, and each violation is found.
 
 #![allow(
     clippy::unwrap_used,
@@ -7,9 +7,9 @@
     reason = "a test fails by panicking, in its helpers too"
 )]
 
-mod broken;
+mod broken_traces;
 mod cluster;
-mod honest;
+mod honest_traces;
 mod outages;
-mod run;
 mod streaming;
+mod traced_run;

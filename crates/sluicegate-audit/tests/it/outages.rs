@@ -1,31 +1,32 @@
-//! A store that goes away, loses what it counted or has a wrong clock: what is allowed then, and
-//! what is not.
+//! Outages, state losses and clock errors: the admissions they explain, and those they do not.
 
 use sluicegate_audit::{
-    Audit, Entry, Event, Header, OnStoreError, RuleSpec, Source, ViolationKind, WaitBounds,
+    Audit, DecisionSource, Entry, Event, Header, LatencyBounds, OutagePolicy, RuleSpec,
+    ViolationKind,
 };
 use sluicegate_core::{Limit, Span, Time};
 
 use crate::cluster::{Cluster, NODES};
-use crate::run::{Case, Dice, audit, cases, header};
+use crate::traced_run::{Case, audit, cases, header};
+use sluicegate_testkit::Rng;
 
-/// A run with an outage in its middle, and the header that says so.
+/// A run with an outage in its middle, and the header that declares it.
 fn with_outage(case: &Case, seed: u64) -> (Header, Vec<Entry>) {
-    let (mut cluster, mut dice) = (Cluster::new(), Dice(seed));
+    let (mut cluster, mut dice) = (Cluster::new(), Rng::new(seed));
     cluster.rush(case, &mut dice, 300, false);
     let from = cluster.now();
     cluster.rush(case, &mut dice, 300, true);
     let until = cluster.now();
     cluster.rush(case, &mut dice, 300, false);
-    // Long enough for all to be known again.
+    // Long enough for all counters to recover.
     cluster.pause(case.pulse * 100);
     cluster.rush(case, &mut dice, 100, false);
-    let header = header(&case.spec).nodes(NODES).outage(from, until, OnStoreError::Local);
+    let header = header(&case.spec).nodes(NODES).outage(from, until, OutagePolicy::Local);
     (header, cluster.entries)
 }
 
 #[test]
-fn an_outage_that_is_told_of_explains_what_nodes_admit_within_their_shares() {
+fn a_declared_outage_explains_admissions_within_shares() {
     for case in cases() {
         for seed in 1..=8 {
             let (header, entries) = with_outage(&case, seed);
@@ -42,14 +43,14 @@ fn each_of_several_outages_explains_its_own() {
     let quota = "100/s burst 60";
     let limit = Limit::token_bucket("bucket", quota.parse().unwrap()).unwrap();
     let case = Case { limit, spec: RuleSpec::quota("token_bucket", quota), pulse: 10_000 };
-    let (mut cluster, mut dice) = (Cluster::new(), Dice(3));
-    // These nodes forget what they admitted; from those that charge it back less is expected.
+    let (mut cluster, mut dice) = (Cluster::new(), Rng::new(3));
+    // These nodes never charge back their admissions; otherwise fewer are allowed.
     let mut header = header(&case.spec).nodes(NODES).never_charged_back();
     for _ in 0..5 {
         cluster.rush(&case, &mut dice, 2_000, false);
         let from = cluster.now();
         cluster.rush(&case, &mut dice, 2_000, true);
-        header = header.outage(from, cluster.now(), OnStoreError::Local);
+        header = header.outage(from, cluster.now(), OutagePolicy::Local);
     }
     let findings = audit(header.clone(), &cluster.entries);
     assert!(findings.is_ok(), "{findings}");
@@ -60,7 +61,7 @@ fn each_of_several_outages_explains_its_own() {
 }
 
 #[test]
-fn an_outage_that_nobody_told_of_does_not() {
+fn an_undeclared_outage_explains_nothing() {
     let noticed = |case: &Case| {
         (1..=8).any(|seed| {
             let (header, entries) = with_outage(case, seed);
@@ -69,7 +70,7 @@ fn an_outage_that_nobody_told_of_does_not() {
             findings.violations.iter().any(|violation| violation.kind == kind)
         })
     };
-    // The shares of a small limit are less than all of it: not each run shows.
+    // The shares of a small limit are less than its capacity, so not every run exceeds it.
     let noticed = cases().iter().filter(|case| noticed(case)).count();
     assert!(noticed >= 8, "{noticed} of {}", cases().len());
 }
@@ -78,26 +79,26 @@ fn an_outage_that_nobody_told_of_does_not() {
 fn nodes_that_admit_without_a_limit_are_found() {
     for case in cases() {
         let (header, mut entries) = with_outage(&case, 5);
-        for entry in entries.iter_mut().filter(|entry| entry.source == Source::Local) {
+        for entry in entries.iter_mut().filter(|entry| entry.source == DecisionSource::Local) {
             let free = Entry { allowed: true, retry_after_us: None, ..entry.clone() };
             *entry = free;
         }
         let findings = audit(header.clone(), &entries);
         let kind = ViolationKind::OverAdmittedInOutage;
         assert!(findings.violations.iter().any(|found| found.kind == kind), "{findings}");
-        // A rule that allows without a store promises nothing for that time, and says so.
-        let spec = case.spec.clone().on_store_error(OnStoreError::Allow);
+        // A rule that fails open guarantees nothing for that time, which a note reports.
+        let spec = case.spec.clone().on_store_error(OutagePolicy::Allow);
         let findings = audit(Header { rules: [("rule".into(), spec)].into(), ..header }, &entries);
         assert!(findings.is_ok(), "{}\n{findings}", case.spec);
-        assert!(findings.notes[0].contains("no limit is promised for them"), "{findings}");
+        assert!(findings.notes[0].contains("no limit applies to them"), "{findings}");
     }
 }
 
 #[test]
-fn a_rule_that_refuses_without_a_store_admits_nobody_then() {
+fn a_rule_that_fails_closed_admits_nothing_in_an_outage() {
     for case in cases() {
         let (header, entries) = with_outage(&case, 6);
-        let local = |entry: &&Entry| entry.source == Source::Local && entry.allowed;
+        let local = |entry: &&Entry| entry.source == DecisionSource::Local && entry.allowed;
         let admitted = entries.iter().filter(local).count() as u64;
         let kinds = |header: Header, entries: &[Entry]| {
             let findings = audit(header, entries);
@@ -105,11 +106,11 @@ fn a_rule_that_refuses_without_a_store_admits_nobody_then() {
             assert!(findings.violations.iter().all(|found| found.kind == kind), "{findings}");
             findings.broken
         };
-        let spec = case.spec.clone().on_store_error(OnStoreError::Deny);
+        let spec = case.spec.clone().on_store_error(OutagePolicy::Deny);
         let rules: Header = Header { rules: [("rule".into(), spec)].into(), ..header.clone() };
         assert_eq!(kinds(rules.clone(), &entries), admitted, "{}", case.spec);
         let mut denied = header.clone();
-        denied.outages[0].policy = OnStoreError::Deny;
+        denied.outages[0].policy = OutagePolicy::Deny;
         assert_eq!(kinds(denied, &entries), admitted, "{}", case.spec);
         let entries: Vec<_> = entries.into_iter().filter(|entry| !local(&entry)).collect();
         assert_eq!(kinds(rules, &entries), 0, "{}", case.spec);
@@ -120,20 +121,24 @@ fn a_rule_that_refuses_without_a_store_admits_nobody_then() {
 fn each_outage_has_its_own_policy() {
     let spec: RuleSpec = "token_bucket:1/s burst 3".parse().unwrap();
     let header = header(&spec);
-    let header = header.outage(1, 5, OnStoreError::Local).outage(10, 15, OnStoreError::Deny);
+    let header = header.outage(1, 5, OutagePolicy::Local).outage(10, 15, OutagePolicy::Deny);
     let at = |at: u64| Entry::event(Event::Decision, "rule", "ann", Time::from_micros(at));
     for (time, ok) in [(1, true), (7, true), (9, true), (10, false), (15, false)] {
-        assert_eq!(audit(header.clone(), &[at(time).by(Source::Local)]).is_ok(), ok, "{time}");
+        assert_eq!(
+            audit(header.clone(), &[at(time).by(DecisionSource::Local)]).is_ok(),
+            ok,
+            "{time}"
+        );
     }
 }
 
 /// One node is cut off from a store that others still reach.
 #[test]
-fn what_got_no_answer_may_have_been_counted_and_may_not() {
+fn requests_without_an_answer_may_or_may_not_be_counted() {
     let spec: RuleSpec = "token_bucket:1/s burst 3".parse().unwrap();
-    let header = header(&spec.on_store_error(OnStoreError::Deny)).outage(2, 9, OnStoreError::Deny);
+    let header = header(&spec.on_store_error(OutagePolicy::Deny)).outage(2, 9, OutagePolicy::Deny);
     let at = |at: u64| Entry::event(Event::Decision, "rule", "ann", Time::from_micros(at));
-    let unanswered = Entry { allowed: false, ..at(2).by(Source::Policy) };
+    let unanswered = Entry { allowed: false, ..at(2).by(DecisionSource::Policy) };
     for (remaining, ok) in [(0, true), (1, true), (2, false)] {
         let entries = [at(1), unanswered.clone(), Entry { remaining: Some(remaining), ..at(3) }];
         let findings = audit(header.clone(), &entries);
@@ -148,10 +153,10 @@ fn what_got_no_answer_may_have_been_counted_and_may_not() {
 }
 
 #[test]
-fn a_loss_that_is_told_of_is_a_budget_more_and_no_other_is() {
+fn a_declared_loss_allows_one_more_budget_and_an_undeclared_one_does_not() {
     let mut noticed = 0;
     for case in cases() {
-        let (mut cluster, mut dice) = (Cluster::new(), Dice(8));
+        let (mut cluster, mut dice) = (Cluster::new(), Rng::new(8));
         cluster.rush(&case, &mut dice, 300, false);
         let from = cluster.now() + 1;
         cluster.pause(2);
@@ -193,7 +198,7 @@ fn nodes_are_counted() {
     assert!(of(9).notes[0].starts_with("3 of 9 nodes are in the trace"));
 }
 
-/// Units that were charged afterwards, given back or forgotten on purpose.
+/// Units that were charged afterwards, refunded or reset on purpose.
 #[test]
 fn charges_refunds_and_resets_are_taken_into_account() {
     let spec: RuleSpec = "token_bucket:1/s burst 3".parse().unwrap();
@@ -231,7 +236,7 @@ fn charges_refunds_and_resets_are_taken_into_account() {
 }
 
 #[test]
-fn answers_that_take_too_long_are_found() {
+fn slow_decisions_are_found() {
     let spec: RuleSpec = "token_bucket:1000/s".parse().unwrap();
     let entry = |waited: u64| {
         let at = Time::from_micros(1_000_000 * (1 + waited));
@@ -246,7 +251,7 @@ fn answers_that_take_too_long_are_found() {
         (None, Some(997), 3),
         (Some(1), Some(999), 2),
     ] {
-        let bounds = WaitBounds { p99_us, max_us };
+        let bounds = LatencyBounds { p99_us, max_us };
         let mut audit = Audit::new(header(&spec)).unwrap().waits_within(bounds);
         for entry in &entries {
             audit.add(entry.clone());
@@ -258,15 +263,17 @@ fn answers_that_take_too_long_are_found() {
 }
 
 #[test]
-fn what_cannot_be_checked_is_said() {
+fn unchecked_rules_are_noted() {
     let cooldown = RuleSpec { algorithm: "cooldown".to_owned(), ..RuleSpec::default() };
     let mut berlin = RuleSpec::quota("fixed_window", "5/day");
     berlin.timezone = Some("Europe/Berlin".to_owned());
-    for (spec, words) in [(cooldown, "depends on failures"), (berlin, "only windows of UTC")] {
+    for (spec, words) in
+        [(cooldown, "depends on failures"), (berlin, "only calendar windows in UTC")]
+    {
         let entry = Entry::event(Event::Decision, "rule", "ann", Time::from_micros(1));
         let findings = audit(header(&spec), &[entry]);
         assert!(findings.is_ok() && findings.notes[0].contains(words), "{findings}");
     }
     let findings = audit(header(&"token_bucket:1/s".parse().unwrap()), &[]);
-    assert!(findings.notes[0].contains("not one entry"), "{findings}");
+    assert!(findings.notes[0].contains("has no entries"), "{findings}");
 }

@@ -1,15 +1,16 @@
-//! A long trace is read as it comes: what it takes up does not grow with it.
+//! A long trace is read as a stream: its memory does not grow with the length.
 
 use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use sluicegate_audit::{Header, TraceFiles, WaitBounds};
+use sluicegate_audit::{Header, LatencyBounds, TraceReader};
 use sluicegate_core::Span;
 
-use crate::run::{Dice, Run, cases, header};
+use crate::traced_run::{Run, cases, header};
+use sluicegate_testkit::Rng;
 
-/// How long it is, in thousands; `SLUICEGATE_TRACE_LINES=1000000` for a long one.
+/// The length in thousands of lines; `SLUICEGATE_TRACE_LINES=1000000` for a long one.
 fn thousands() -> u64 {
     let said = std::env::var("SLUICEGATE_TRACE_LINES").ok();
     said.and_then(|lines| lines.parse().ok()).unwrap_or(100_000_u64) / 1_000
@@ -19,7 +20,7 @@ fn write(path: &Path, thousands: u64) {
     let case = &cases()[0];
     let mut out = BufWriter::new(File::create(path).unwrap());
     writeln!(out, "{}", serde_json::to_string(&header(&case.spec)).unwrap()).unwrap();
-    let (mut run, mut dice) = (Run::new(), Dice(1));
+    let (mut run, mut dice) = (Run::new(), Rng::new(1));
     for _ in 0..thousands {
         run.walk(case, &mut dice, 1_000);
         for entry in run.entries.drain(..) {
@@ -30,7 +31,7 @@ fn write(path: &Path, thousands: u64) {
     out.flush().unwrap();
 }
 
-/// Removes a file, however the test ends.
+/// Removes a file at the end of the test, even on a panic.
 struct Removed<'a>(&'a Path);
 
 impl Drop for Removed<'_> {
@@ -40,15 +41,15 @@ impl Drop for Removed<'_> {
 }
 
 #[test]
-fn a_long_trace_takes_up_no_more_than_what_is_held_back() {
+fn a_long_trace_needs_no_more_memory_than_the_reorder_buffer() {
     let path = std::env::temp_dir().join(format!("sluicegate-trace-{}.jsonl", std::process::id()));
     let _removed = Removed(&path);
     write(&path, thousands());
     let mut found = None;
     let used = allocation_counter::measure(|| {
-        let mut files = TraceFiles::new(Header::default());
+        let mut files = TraceReader::new(Header::default());
         files.open(&path);
-        found = Some(files.audit(WaitBounds { p99_us: Some(499), max_us: None }));
+        found = Some(files.audit(LatencyBounds { p99_us: Some(499), max_us: None }));
     });
     let findings = found.unwrap().unwrap();
     assert!(findings.is_ok(), "{findings}");

@@ -1,46 +1,46 @@
-//! What was typed after `sluicegate audit`.
+//! Arguments of `sluicegate audit`.
 
 use std::path::PathBuf;
 
-use sluicegate_audit::{HeaderError, Outage, RuleSpec};
+use sluicegate_audit::{HeaderError, OutageSpan, RuleSpec};
 
 use super::Format;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct AuditArgs {
-    /// The traces of one run, such as one of each node; `-` is standard input
+    /// The traces of one run, usually one per node; `-` is standard input
     #[arg(value_name = "TRACE", required = true)]
     pub(crate) traces: Vec<PathBuf>,
 
-    /// A rule that no header names, as in `api=token_bucket:100/min`; may be repeated
+    /// A rule that no trace header names, as in `api=token_bucket:100/min`; may be repeated
     #[arg(long = "rule", value_name = "NAME=ALGORITHM:QUOTA", value_parser = rule)]
     pub(crate) rules: Vec<(String, RuleSpec)>,
 
-    /// How many nodes share the store
+    /// The number of nodes that share the store
     #[arg(long)]
     pub(crate) nodes: Option<u32>,
 
-    /// When the store was away, in microseconds since 1970; may be repeated
+    /// An outage of the store, in microseconds since 1970; may be repeated
     #[arg(long = "outage", value_name = "FROM..UNTIL", value_parser = outage)]
-    pub(crate) outages: Vec<Outage>,
+    pub(crate) outages: Vec<OutageSpan>,
 
-    /// When the store lost what it had counted, in microseconds since 1970; may be repeated
+    /// A time when the store lost its counters, in microseconds since 1970; may be repeated
     #[arg(long = "state-loss", value_name = "TIME")]
     pub(crate) state_losses: Vec<u64>,
 
-    /// How far the clocks of deciding stores may be off, in microseconds
+    /// The largest clock error of the stores, in microseconds
     #[arg(long, value_name = "MICROS")]
     pub(crate) clock_error_us: Option<u64>,
 
-    /// What 99 of 100 answers may take at most, in microseconds
+    /// The largest allowed p99 latency, in microseconds
     #[arg(long, value_name = "MICROS")]
     pub(crate) wait_p99_us: Option<u64>,
 
-    /// What every answer may take at most, in microseconds
+    /// The largest allowed latency of any answer, in microseconds
     #[arg(long, value_name = "MICROS")]
     pub(crate) wait_max_us: Option<u64>,
 
-    /// For people, or for programs
+    /// The format of the report
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
 }
@@ -53,13 +53,13 @@ fn rule(text: &str) -> Result<(String, RuleSpec), String> {
     Ok((name.trim().to_owned(), spec))
 }
 
-fn outage(text: &str) -> Result<Outage, String> {
+fn outage(text: &str) -> Result<OutageSpan, String> {
     let times = text.split_once("..").and_then(|(from, until)| {
         Some((from.trim().parse::<u64>().ok()?, until.trim().parse::<u64>().ok()?))
     });
     match times {
         Some((from_us, until_us)) if from_us <= until_us => {
-            Ok(Outage { from_us, until_us, policy: sluicegate_audit::OnStoreError::Local })
+            Ok(OutageSpan { from_us, until_us, policy: sluicegate_audit::OutagePolicy::Local })
         }
         _ => Err("use two times in microseconds since 1970, the earlier one first, \
                   as in `1767225600000000..1767225605000000`"

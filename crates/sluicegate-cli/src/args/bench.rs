@@ -1,4 +1,4 @@
-//! What was typed after `sluicegate bench`.
+//! Arguments of `sluicegate bench`.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -6,9 +6,9 @@ use std::time::Duration;
 use clap::{ValueEnum, value_parser};
 use sluicegate::Quota;
 
-/// What is spoken to the server.
+/// The protocol of a benchmark.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Spoken {
+pub(crate) enum BenchProtocol {
     /// `POST /v1/throttle`
     Http,
     /// Envoy's rate limit service, with the key as a descriptor
@@ -19,58 +19,65 @@ pub(crate) enum Spoken {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct BenchArgs {
-    /// What to speak
+    /// The protocol
     #[arg(value_enum, value_name = "PROTOCOL")]
-    pub(crate) protocol: Spoken,
+    pub(crate) protocol: BenchProtocol,
 
-    /// Where the server listens for it; the usual port of this machine if left out
-    #[arg(long, value_name = "ADDRESS")]
+    /// The address of the server; by default, the default port of the protocol on this machine
+    #[arg(long, value_name = "ADDRESS", value_parser = address)]
     pub(crate) address: Option<SocketAddr>,
 
-    /// Connections at a time
+    /// The number of concurrent connections
     #[arg(long, default_value_t = 64, value_parser = value_parser!(u32).range(1..=100_000))]
     pub(crate) connections: u32,
 
-    /// Requests under way on each connection
+    /// The number of requests in flight on each connection
     #[arg(long, default_value_t = 1, value_parser = value_parser!(u32).range(1..=10_000))]
     pub(crate) pipeline: u32,
 
-    /// Callers that requests are spread over
+    /// The number of callers that requests are spread over
     #[arg(long, default_value_t = 100_000, value_parser = value_parser!(u64).range(1..=1_000_000_000))]
     pub(crate) keys: u64,
 
-    /// How uneven: the exponent of a Zipf distribution, as in 1.1; all alike if left out
+    /// The exponent of a Zipf distribution of callers, as in 1.1; uniform by default
     #[arg(long, value_name = "EXPONENT", value_parser = exponent)]
     pub(crate) zipf: Option<f64>,
 
-    /// What each caller may do, as in `100/min burst 20`, where the protocol can say so
+    /// The quota of each caller, as in `100/min burst 20`; for `http` and `resp`
     #[arg(long, default_value = "1000000/s")]
     pub(crate) quota: Quota,
 
-    /// Requests a second, all together; as many as are answered if left out
+    /// Requests per second over all connections; by default, each follows the previous answer
     #[arg(long, value_parser = value_parser!(u64).range(1..=100_000_000))]
     pub(crate) rate: Option<u64>,
 
-    /// How long, as in 10s
+    /// The duration of the run, as in 10s
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = length)]
     pub(crate) duration: Duration,
 
-    /// Threads that ask
+    /// The number of client threads
     #[arg(long, default_value_t = 1, value_parser = value_parser!(u16).range(1..=256))]
     pub(crate) threads: u16,
 
-    /// Where to ask, for HTTP; `{key}` stands for the caller
+    /// The path, for `http`; `{key}` is replaced by the caller
     #[arg(long, default_value = "/v1/throttle")]
     pub(crate) path: String,
 
-    /// What to post there, with `{key}` for the caller: what /v1/throttle takes if left out, and if
-    /// empty it is not posted but got
+    /// The body to post, for `http`; `{key}` is replaced by the caller. By default, the body of
+    /// /v1/throttle; an empty body sends GET requests
     #[arg(long)]
     pub(crate) body: Option<String>,
 
-    /// The domain of the calls, for gRPC
+    /// The domain of the calls, for `grpc`
     #[arg(long, default_value = "bench")]
     pub(crate) domain: String,
+}
+
+fn address(text: &str) -> Result<SocketAddr, &'static str> {
+    text.parse().map_err(|_| {
+        "it is not an IP address with a port; use one as in 127.0.0.1:7070 for http, \
+         127.0.0.1:7071 for grpc or 127.0.0.1:7072 for resp"
+    })
 }
 
 fn exponent(text: &str) -> Result<f64, &'static str> {
@@ -85,7 +92,7 @@ fn exponent(text: &str) -> Result<f64, &'static str> {
 fn length(text: &str) -> Result<Duration, String> {
     let length = Duration::from(sluicegate_rules::parse_length(text)?);
     if length.is_zero() {
-        Err("it is no time at all; use at least 1ms".to_owned())
+        Err("it must be longer than 0; use at least 1ms".to_owned())
     } else {
         Ok(length)
     }

@@ -1,4 +1,4 @@
-//! What was typed after `sluicegate check`.
+//! Arguments of `sluicegate check`.
 
 use std::net::SocketAddr;
 
@@ -6,22 +6,36 @@ use super::request::RequestArgs;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct CheckArgs {
-    /// Where the server listens for HTTP
-    #[arg(long, value_name = "ADDRESS", env = "SLUICEGATE_HTTP", default_value = "127.0.0.1:7070")]
+    /// The HTTP address of the server
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        env = "SLUICEGATE_HTTP",
+        default_value = "127.0.0.1:7070",
+        value_parser = address
+    )]
     pub(crate) address: SocketAddr,
 
     #[command(flatten)]
     pub(crate) request: RequestArgs,
 
-    /// What it costs; 0 only looks
+    /// The cost of the request; 0 charges nothing
     #[arg(long, value_name = "UNITS")]
     pub(crate) cost: Option<u64>,
 
-    /// Asks for this key under a quota that comes with the request, whatever the rules say
-    #[arg(long, requires = "quota", conflicts_with_all = ["method", "path", "host", "ip", "headers", "attributes"])]
+    /// Checks this key against --quota instead of the rules of the server
+    #[arg(
+        long,
+        requires = "quota",
+        conflicts_with_all = ["method", "path", "host", "ip", "headers", "attributes"]
+    )]
     pub(crate) key: Option<String>,
 
-    /// The quota of that key, as in '100/min burst 20'
+    /// The quota of --key, as in '100/min burst 20'
     #[arg(long, requires = "key")]
     pub(crate) quota: Option<String>,
+}
+
+fn address(text: &str) -> Result<SocketAddr, &'static str> {
+    text.parse().map_err(|_| "it is not an IP address with a port; use one as in 127.0.0.1:7070")
 }

@@ -1,9 +1,9 @@
-//! A request, as it is typed.
+//! A request on the command line.
 
 use std::net::IpAddr;
 
-use crate::attribute::Attribute;
-use crate::header::Header;
+use crate::args::attribute::Attribute;
+use crate::args::header::Header;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct RequestArgs {
@@ -11,15 +11,15 @@ pub(crate) struct RequestArgs {
     #[arg(long)]
     pub(crate) method: Option<String>,
 
-    /// Its path, with a query if it has one, as in /checkout?currency=EUR
+    /// The path, with a query if it has one, as in /checkout?currency=EUR
     #[arg(long)]
     pub(crate) path: Option<String>,
 
-    /// The host it was sent to
+    /// The host that the request is sent to
     #[arg(long)]
     pub(crate) host: Option<String>,
 
-    /// The address it came from: the caller's, or a proxy's if headers name the caller
+    /// The peer address: the caller's, or a proxy's if headers name the caller
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) ip: Option<IpAddr>,
 

@@ -1,44 +1,59 @@
-//! What was typed after `sluicegate serve`.
+//! Arguments of `sluicegate serve`.
 
 use std::path::PathBuf;
 
 use clap::value_parser;
 use sluicegate_rules::Listen;
 
-use crate::bytes::MemoryMax;
+use crate::args::interval::Interval;
+use crate::args::memory_max::MemoryMax;
 use crate::logging::Filter;
-use crate::period::Every;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ServeArgs {
-    /// The rule file, or a folder of them; a few built-in rules if left out
+    /// The rule file, or a folder of them; by default, a few built-in rules
     #[arg(long, value_name = "FILE", env = "SLUICEGATE_CONFIG")]
     pub(crate) config: Option<PathBuf>,
 
-    /// Where to listen for HTTP: an address with a port, or `off`; what the rule file says, or
-    /// 127.0.0.1:7070, if left out
-    #[arg(long, value_name = "ADDRESS", env = "SLUICEGATE_HTTP", value_parser = listen)]
+    /// The HTTP listener: an IP address with a port, or `off`; by default, as in the rule file, or
+    /// 127.0.0.1:7070
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        env = "SLUICEGATE_HTTP",
+        value_parser = listen::<{ Listen::HTTP_PORT }>
+    )]
     pub(crate) http: Option<Listen>,
 
-    /// Where to listen for gRPC, Envoy's rate limit service: an address with a port, or `off`; what
-    /// the rule file says, or 127.0.0.1:7071, if left out
-    #[arg(long, value_name = "ADDRESS", env = "SLUICEGATE_GRPC", value_parser = listen)]
+    /// The gRPC listener, for Envoy's rate limit service: an IP address with a port, or `off`; by
+    /// default, as in the rule file, or 127.0.0.1:7071
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        env = "SLUICEGATE_GRPC",
+        value_parser = listen::<{ Listen::GRPC_PORT }>
+    )]
     pub(crate) grpc: Option<Listen>,
 
-    /// Tell clients of gRPC, by reflection, which calls and messages there are
+    /// Serve gRPC reflection, which lists calls and messages
     #[arg(long, env = "SLUICEGATE_GRPC_REFLECTION")]
     pub(crate) grpc_reflection: bool,
 
-    /// Where to listen for the protocol of Redis: an address with a port, or `off`; what the rule
-    /// file says, or 127.0.0.1:7072, if left out
-    #[arg(long, value_name = "ADDRESS", env = "SLUICEGATE_RESP", value_parser = listen)]
+    /// The listener for the Redis protocol: an IP address with a port, or `off`; by default, as in
+    /// the rule file, or 127.0.0.1:7072
+    #[arg(
+        long,
+        value_name = "ADDRESS",
+        env = "SLUICEGATE_RESP",
+        value_parser = listen::<{ Listen::RESP_PORT }>
+    )]
     pub(crate) resp: Option<Listen>,
 
-    /// A file with the password that clients of the protocol of Redis have to give
+    /// A file with the password that clients of the Redis protocol must send
     #[arg(long, value_name = "FILE", env = "SLUICEGATE_RESP_PASSWORD_FILE")]
     pub(crate) resp_password_file: Option<PathBuf>,
 
-    /// How many threads serve; as many as there are cores if left out
+    /// The number of server threads; by default, the number of cores
     #[arg(
         long,
         value_name = "NUMBER",
@@ -47,7 +62,7 @@ pub(crate) struct ServeArgs {
     )]
     pub(crate) threads: Option<u16>,
 
-    /// How many connections may be open; whoever is one too many is told so
+    /// The largest number of open connections; further ones get an error and are closed
     #[arg(
         long,
         value_name = "NUMBER",
@@ -57,11 +72,11 @@ pub(crate) struct ServeArgs {
     )]
     pub(crate) max_connections: u32,
 
-    /// What to log: a level, or target=level, or several of these with commas between
+    /// The log filter: a level, or target=level, or several of these separated by commas
     #[arg(long, value_name = "FILTER", env = "SLUICEGATE_LOG", default_value = "info")]
     pub(crate) log: Filter,
 
-    /// How many seconds requests in flight may take when told to stop
+    /// The time limit for requests in flight after a stop signal, in seconds
     #[arg(
         long,
         value_name = "SECONDS",
@@ -70,67 +85,47 @@ pub(crate) struct ServeArgs {
     )]
     pub(crate) shutdown_timeout: u64,
 
-    /// Where counters live: `memory`, or redis://host:port for a Redis or Valkey that nodes share,
-    /// `redis+sentinel://a,b,c/name` or `redis+cluster://a,b,c` for several, rediss
-    /// in place of redis for TLS; what the rule file says, or memory, if left out
-    // Read later: what is wrong with it must be said without its password.
+    /// The store of the counters: `memory`, redis://host:port for a Redis or Valkey that nodes
+    /// share, `redis+sentinel://a,b,c/name` for Sentinel or `redis+cluster://a,b,c` for Cluster;
+    /// `rediss` instead of `redis` uses TLS; by default, as in the rule file, or `memory`
+    // Parsed later, because clap's errors print the value and it may contain a password.
     #[arg(long, value_name = "STORE", env = "SLUICEGATE_STORE", hide_env_values = true)]
     pub(crate) store: Option<String>,
 
-    /// A file with the password of the shared store; or set `SLUICEGATE_STORE_PASSWORD`
+    /// A file with the password of the shared store; `SLUICEGATE_STORE_PASSWORD` also sets it
     #[arg(long, value_name = "FILE", env = "SLUICEGATE_STORE_PASSWORD_FILE")]
     pub(crate) store_password_file: Option<PathBuf>,
 
-    /// A file with the password of the sentinels that know where the shared store is; or set
-    /// `SLUICEGATE_SENTINEL_PASSWORD`
+    /// A file with the password of the sentinels of the shared store;
+    /// `SLUICEGATE_SENTINEL_PASSWORD` also sets it
     #[arg(long, value_name = "FILE", env = "SLUICEGATE_SENTINEL_PASSWORD_FILE")]
     pub(crate) sentinel_password_file: Option<PathBuf>,
 
-    /// The most memory to take for counters, as in 256MiB; what the rule file says, or a quarter of
-    /// the machine's, if left out
+    /// The memory limit for counters, as in 256MiB; by default, as in the rule file, or a quarter
+    /// of the machine's memory
     #[arg(long, value_name = "BYTES", env = "SLUICEGATE_MEMORY_MAX")]
     pub(crate) memory_max: Option<MemoryMax>,
 
-    /// A file that keeps the counters over a restart; what the rule file says, or none, if left out
+    /// A file that keeps the counters over a restart; by default, as in the rule file, or none
     #[arg(long, value_name = "FILE", env = "SLUICEGATE_SNAPSHOT")]
     pub(crate) snapshot: Option<PathBuf>,
 
-    /// How often to write it: what a crash loses at most; what the rule file says, or 60s, if left
-    /// out
+    /// The time between two snapshots, which is the most that a crash loses; by default, as in the
+    /// rule file, or 60s
     #[arg(long, value_name = "TIME", env = "SLUICEGATE_SNAPSHOT_EVERY")]
-    pub(crate) snapshot_every: Option<Every>,
+    pub(crate) snapshot_every: Option<Interval>,
 
-    /// A file to write every decision to, for `sluicegate audit`; what was there is replaced
+    /// A file to write every decision to, for `sluicegate audit`; an existing file is replaced
     #[arg(long, value_name = "FILE", env = "SLUICEGATE_TRACE")]
     pub(crate) trace: Option<PathBuf>,
 
-    /// What this node is called in its trace; its host and port if left out
+    /// The name of this node in its trace; by default, its host and port
     #[arg(long, value_name = "NAME", env = "SLUICEGATE_NODE", requires = "trace")]
     pub(crate) node: Option<String>,
 }
 
-/// Where to listen, or not to.
-fn listen(text: &str) -> Result<Listen, &'static str> {
-    if text == "off" {
-        return Ok(Listen::Off);
-    }
-    text.parse().map(Listen::At).map_err(|_| {
-        "it is not an address with a port; \
-         use one as in 127.0.0.1:7070, [::1]:7070 or 0.0.0.0:7070, or `off`"
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn an_address_needs_a_port() {
-        assert_eq!(listen("off"), Ok(Listen::Off));
-        assert_eq!(listen("[::1]:7070"), Ok(Listen::At("[::1]:7070".parse().unwrap())));
-        for wrong in ["", "7070", ":7070", "127.0.0.1", "localhost:7070", "127.0.0.1:70700", "OFF"]
-        {
-            assert!(listen(wrong).is_err(), "{wrong}");
-        }
-    }
+/// Parses the address of a listener, or `off`.
+fn listen<const DEFAULT_PORT: u16>(text: &str) -> Result<Listen, String> {
+    Listen::parse(text, DEFAULT_PORT)
+        .map_err(|fix| format!("it is not an IP address with a port; {fix}"))
 }

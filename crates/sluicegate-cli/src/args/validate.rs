@@ -1,4 +1,4 @@
-//! What was typed after `sluicegate validate`.
+//! Arguments of `sluicegate validate`.
 
 use std::path::PathBuf;
 
@@ -8,19 +8,19 @@ use crate::colour::Colour;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ValidateArgs {
-    /// The rule file, or a folder of them
-    #[arg(value_name = "FILE")]
-    pub(crate) file: PathBuf,
+    /// Rule files, or folders that hold one rule set each; `-` is standard input
+    #[arg(value_name = "FILE", required = true)]
+    pub(crate) files: Vec<PathBuf>,
 
-    /// Ends with 0 if there are warnings only
+    /// Exits with 1 if there are warnings
     #[arg(long)]
-    pub(crate) allow_warnings: bool,
+    pub(crate) deny_warnings: bool,
 
-    /// Also says what each rule really allows
+    /// Also prints the most that each rule admits
     #[arg(long)]
     pub(crate) envelope: bool,
 
-    /// For people, or for programs
+    /// The format of the report
     #[arg(long, value_enum, default_value_t = Format::Text)]
     pub(crate) format: Format,
 
@@ -29,11 +29,11 @@ pub(crate) struct ValidateArgs {
     pub(crate) colour: Colour,
 }
 
-/// How a report is written.
+/// The format of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// The lines that findings are about, marked
+    /// Findings with the marked lines of the file, for people
     Text,
-    /// One JSON object
+    /// One JSON object, for programs
     Json,
 }

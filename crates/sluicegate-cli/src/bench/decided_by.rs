@@ -5,24 +5,24 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// Names of what decides in place of the store, as answers carry them.
+/// The names of deciders other than the store, as in answers.
 const NAMES: [&str; 3] = ["memory", "share", "policy"];
-/// How long the server may take to answer `INFO`.
-const PATIENCE: Duration = Duration::from_secs(5);
+/// The time limit for `INFO`.
+const TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The number of decisions made without the store, by each name.
+/// The number of decisions without the store, by decider.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct DecidedBy([u64; NAMES.len()]);
 
 impl DecidedBy {
-    /// Adds the decisions in a JSON answer: each has `by`, unless the store made it.
+    /// Adds the decisions in a JSON answer: each has `by`, except those of the store.
     pub(super) fn add_json(&mut self, body: &[u8]) {
         self.add(body, b"\"by\":\"", 0);
     }
 
-    /// Adds the decision in a gRPC answer: its metadata has a text `by`, unless the store made it.
+    /// Adds the decision in a gRPC answer: its metadata has a text `by`, unless the store decided.
     pub(super) fn add_protobuf(&mut self, message: &[u8]) {
-        // The key of a map entry, then a value of so many bytes that is a text of so many bytes.
+        // The key of a map entry, then the tag and the length of the value, and those of its text.
         self.add(message, b"\x0a\x02by\x12", 3);
     }
 
@@ -37,11 +37,11 @@ impl DecidedBy {
         }
     }
 
-    /// Asks a server with `INFO` for its counters: answers to `CL.THROTTLE` are numbers only.
-    /// `None` if the server does not count them.
+    /// Reads the counters in `INFO`, because answers to `CL.THROTTLE` do not contain the decider.
+    /// Returns `None` if the server does not have these counters.
     pub(super) fn from_info(address: SocketAddr) -> io::Result<Option<Self>> {
-        let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
-        stream.set_read_timeout(Some(PATIENCE))?;
+        let mut stream = TcpStream::connect_timeout(&address, TIMEOUT)?;
+        stream.set_read_timeout(Some(TIMEOUT))?;
         stream.write_all(b"*1\r\n$4\r\nINFO\r\n*1\r\n$4\r\nQUIT\r\n")?;
         let mut reply = Vec::new();
         stream.read_to_end(&mut reply)?;
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_and_counters_are_read() {
+    fn parses_answers_and_counters() {
         let mut json = DecidedBy::default();
         json.add_json(br#"[{"allowed":true,"by":"share"},{"rule":"by"},{"by":"memory"}]"#);
         assert_eq!(json, DecidedBy([1, 1, 0]));
@@ -100,14 +100,14 @@ mod tests {
         protobuf.add_protobuf(b"\0\0\0\0\x14\x08\x01\x0a\x0e\x0a\x02by\x12\x08\x1a\x06policy");
         assert_eq!(protobuf, DecidedBy([0, 0, 1]));
         let info = "# Decisions\r\ndecisions_by_memory:7\r\ndecisions_by_share:5\r\n";
-        assert_eq!(DecidedBy::read_info(info), None, "another server's");
+        assert_eq!(DecidedBy::read_info(info), None, "of another server");
         let counted = DecidedBy::read_info(&format!("{info}decisions_by_policy:0\r\n")).unwrap();
         assert_eq!(counted, DecidedBy([7, 5, 0]));
         assert_eq!(counted.since(DecidedBy([2, 5, 1])), DecidedBy([5, 0, 0]));
     }
 
     #[test]
-    fn a_run_on_the_store_alone_is_said_so() {
+    fn displays_the_deciders() {
         assert_eq!(DecidedBy::default().to_string(), "all decided by the store");
         assert_eq!(
             DecidedBy([1, 20, 3]).to_string(),

@@ -1,4 +1,4 @@
-//! Runs the connections on their threads, and shows how far they are.
+//! The client threads with their connections, and the progress line.
 
 use std::io::{IsTerminal, stderr};
 use std::net::SocketAddr;
@@ -19,89 +19,92 @@ use super::keys::Keys;
 use super::pace::Pace;
 use super::resp::Resp;
 use super::tally::Tally;
-use super::{grpc, stream};
-use crate::args::{BenchArgs, Spoken};
+use super::{grpc, pipelined};
+use crate::args::{BenchArgs, BenchProtocol};
 use crate::output;
 
-/// How often it is shown how far it is.
-const SHOWN_EVERY: Duration = Duration::from_secs(1);
+/// The time between two updates of the progress line.
+const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 
-/// What one connection goes by, and what came of it.
+/// The parameters and the results of one connection.
 #[derive(Debug)]
-pub(super) struct Course {
+pub(super) struct ConnectionRun {
     pub(super) pace: Pace,
     pub(super) keys: Keys,
     pub(super) pipeline: u32,
     pub(super) tally: Tally,
-    /// Answers of all connections.
+    /// The number of answers on all connections.
     answers: Arc<AtomicU64>,
-    told: u64,
+    /// The answers of this connection that `answers` includes.
+    counted: u64,
 }
 
-impl Course {
-    /// Tells whoever shows how far it is.
-    pub(super) fn counted(&mut self) {
+impl ConnectionRun {
+    /// Adds the new answers to the total of the progress line.
+    pub(super) fn count_answers(&mut self) {
         let answers = self.tally.answers();
-        self.answers.fetch_add(answers - self.told, Ordering::Relaxed);
-        self.told = answers;
+        self.answers.fetch_add(answers - self.counted, Ordering::Relaxed);
+        self.counted = answers;
     }
 }
 
-/// What every connection speaks.
+/// The protocol of all connections.
 #[derive(Debug)]
-enum Speaker {
+enum Client {
     Http(Http),
     Resp(Resp),
     Grpc { domain: String },
 }
 
-impl Speaker {
+impl Client {
     fn of(args: &BenchArgs, address: SocketAddr) -> Result<Self> {
         Ok(match args.protocol {
-            Spoken::Http => Self::Http(Http::new(address, args)),
-            Spoken::Grpc => Self::Grpc { domain: args.domain.clone() },
-            Spoken::Resp => match args.quota.per() {
+            BenchProtocol::Http => Self::Http(Http::new(address, args)),
+            BenchProtocol::Grpc => Self::Grpc { domain: args.domain.clone() },
+            BenchProtocol::Resp => match args.quota.per() {
                 Per::Span(period) if period.as_secs_ceil() * 1_000_000 == period.as_micros() => {
                     Self::Resp(Resp::new(&args.quota, period))
                 }
                 _ => bail!(
-                    "CL.THROTTLE cannot say {}: its periods are whole seconds\n\
-                     hint: use --quota with one, as in 100/min",
+                    "CL.THROTTLE cannot express the quota {}: its periods are whole seconds\n\
+                     hint: use --quota with a period in seconds, as in 100/min",
                     args.quota
                 ),
             },
         })
     }
 
-    async fn converse(&self, address: SocketAddr, course: Course) -> Course {
+    async fn converse(&self, address: SocketAddr, run: ConnectionRun) -> ConnectionRun {
         match self {
-            Self::Http(http) => stream::converse(address, http, course).await,
-            Self::Resp(resp) => stream::converse(address, resp, course).await,
-            Self::Grpc { domain } => grpc::converse(address, domain, course).await,
+            Self::Http(http) => pipelined::converse(address, http, run).await,
+            Self::Resp(resp) => pipelined::converse(address, resp, run).await,
+            Self::Grpc { domain } => grpc::converse(address, domain, run).await,
         }
     }
 }
 
-/// Asks from all connections for as long as was typed.
+/// Sends requests on all connections for the duration of the run.
 pub(super) fn drive(args: &BenchArgs, address: SocketAddr) -> Result<Tally> {
-    let speaker = Arc::new(Speaker::of(args, address)?);
-    // Whoever cannot be reached is not asked from a hundred connections.
+    let client = Arc::new(Client::of(args, address)?);
+    // One connection first, so that an unreachable server is one error instead of a hundred.
     std::net::TcpStream::connect_timeout(&address, Duration::from_secs(5)).with_context(|| {
-        format!("cannot reach {address}; start `sluicegate serve`, or say where with --address")
+        format!(
+            "cannot reach {address}; start `sluicegate serve`, or give its address with --address"
+        )
     })?;
-    let counted = || match args.protocol {
-        Spoken::Resp => DecidedBy::from_info(address).ok().flatten(),
-        Spoken::Http | Spoken::Grpc => Some(DecidedBy::default()),
+    let read_deciders = || match args.protocol {
+        BenchProtocol::Resp => DecidedBy::from_info(address).ok().flatten(),
+        BenchProtocol::Http | BenchProtocol::Grpc => Some(DecidedBy::default()),
     };
-    let before = counted();
+    let before = read_deciders();
     let answers = Arc::new(AtomicU64::new(0));
     let start = Instant::now() + Pace::lead(args.rate, args.connections);
     let end = start + args.duration;
     let (done, ended) = channel();
     for thread in 0..u32::from(args.threads) {
-        let courses: Vec<Course> = (0..args.connections)
+        let runs: Vec<ConnectionRun> = (0..args.connections)
             .filter(|connection| connection % u32::from(args.threads) == thread)
-            .map(|connection| Course {
+            .map(|connection| ConnectionRun {
                 pace: Pace::new(
                     args.rate,
                     (connection, args.connections),
@@ -113,20 +116,20 @@ pub(super) fn drive(args: &BenchArgs, address: SocketAddr) -> Result<Tally> {
                 pipeline: args.pipeline,
                 tally: Tally::new(),
                 answers: Arc::clone(&answers),
-                told: 0,
+                counted: 0,
             })
             .collect();
-        let (speaker, done) = (Arc::clone(&speaker), done.clone());
-        thread::Builder::new().name("asking".to_owned()).spawn(move || {
-            // Whoever waits for it may have gone.
-            let _ = done.send(ask(&speaker, address, courses));
+        let (client, done) = (Arc::clone(&client), done.clone());
+        thread::Builder::new().name("bench".to_owned()).spawn(move || {
+            // Fails only if another thread has failed and ended the run.
+            let _ = done.send(run_connections(&client, address, runs));
         })?;
     }
     drop(done);
     let mut tally = Tally::new();
     let mut progress = Progress::new(start, args.duration);
     loop {
-        match ended.recv_timeout(SHOWN_EVERY) {
+        match ended.recv_timeout(PROGRESS_EVERY) {
             Ok(part) => tally.merge(part?),
             Err(RecvTimeoutError::Timeout) => progress.show(answers.load(Ordering::Relaxed)),
             Err(RecvTimeoutError::Disconnected) => break,
@@ -134,8 +137,8 @@ pub(super) fn drive(args: &BenchArgs, address: SocketAddr) -> Result<Tally> {
     }
     progress.finish();
     tally.took = start.elapsed();
-    // A server that does not count them, or wants a password, leaves it unknown.
-    tally.by = match (tally.by, before, counted()) {
+    // Unknown if the server has no such counters, or requires a password.
+    tally.by = match (tally.by, before, read_deciders()) {
         (Some(mut by), Some(before), Some(after)) => {
             by.merge(after.since(before));
             Some(by)
@@ -145,24 +148,28 @@ pub(super) fn drive(args: &BenchArgs, address: SocketAddr) -> Result<Tally> {
     Ok(tally)
 }
 
-/// Asks from the connections of one thread.
-fn ask(speaker: &Arc<Speaker>, address: SocketAddr, courses: Vec<Course>) -> Result<Tally> {
+/// Runs the connections of one thread.
+fn run_connections(
+    client: &Arc<Client>,
+    address: SocketAddr,
+    runs: Vec<ConnectionRun>,
+) -> Result<Tally> {
     let runtime = Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let mut connections = JoinSet::new();
-        for course in courses {
-            let speaker = Arc::clone(speaker);
-            connections.spawn(async move { speaker.converse(address, course).await });
+        for run in runs {
+            let client = Arc::clone(client);
+            connections.spawn(async move { client.converse(address, run).await });
         }
         let mut tally = Tally::new();
-        while let Some(course) = connections.join_next().await {
-            tally.merge(course.context("a connection's task has died")?.tally);
+        while let Some(run) = connections.join_next().await {
+            tally.merge(run.context("the task of a connection panicked")?.tally);
         }
         Ok(tally)
     })
 }
 
-/// The line that says how far it is, if somebody is looking.
+/// The progress line on standard error, if that is a terminal.
 struct Progress {
     start: Instant,
     duration: Duration,
@@ -181,13 +188,13 @@ impl Progress {
         }
         let (passed, all) = (self.start.elapsed().as_secs(), self.duration.as_secs());
         let latest = answers - self.before;
-        output::complain(&format!("\r{passed} of {all} s, {latest} answers a second   "));
+        output::print_error(&format!("\r{passed} of {all} s, {latest} answers a second   "));
         (self.before, self.shown) = (answers, true);
     }
 
     fn finish(&self) {
         if self.shown {
-            output::complain("\r                                                  \r");
+            output::print_error("\r                                                  \r");
         }
     }
 }

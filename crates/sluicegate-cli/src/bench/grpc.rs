@@ -1,4 +1,4 @@
-//! Envoy's rate limit service: each caller is a descriptor.
+//! A client for Envoy's rate limit service, with a descriptor for each caller.
 
 use std::error::Error;
 use std::net::SocketAddr;
@@ -13,54 +13,61 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use super::decided_by::DecidedBy;
-use super::driver::Course;
+use super::driver::ConnectionRun;
 use super::keys::name;
 use super::pace::Began;
 use super::tally::Outcome;
-use super::written::{Noting, Written};
+use super::write_times::{TimedIo, WriteTimes};
 
 const PATH: &str = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
 
-type Failed = Box<dyn Error + Send + Sync>;
+type CallError = Box<dyn Error + Send + Sync>;
 
-/// Asks over one connection until it is over.
-pub(super) async fn converse(address: SocketAddr, domain: &str, mut course: Course) -> Course {
-    match asking(address, domain, &mut course).await {
+/// Sends requests on one connection until the run ends.
+pub(super) async fn converse(
+    address: SocketAddr,
+    domain: &str,
+    mut run: ConnectionRun,
+) -> ConnectionRun {
+    match exchange(address, domain, &mut run).await {
         Ok(()) => {}
-        Err(error) => course.tally.complain(|| error.to_string()),
+        Err(error) => run.tally.fail(|| error.to_string()),
     }
-    course
+    run
 }
 
-async fn asking(address: SocketAddr, domain: &str, course: &mut Course) -> Result<(), Failed> {
+async fn exchange(
+    address: SocketAddr,
+    domain: &str,
+    run: &mut ConnectionRun,
+) -> Result<(), CallError> {
     let stream = TcpStream::connect(address).await?;
     stream.set_nodelay(true)?;
-    let written = Written::new();
-    let noting = Noting { connection: TokioIo::new(stream), written: written.clone() };
-    let (sender, connection) = handshake(TokioExecutor::new(), noting).await?;
+    let written = WriteTimes::new();
+    let timed = TimedIo { connection: TokioIo::new(stream), written: written.clone() };
+    let (sender, connection) = handshake(TokioExecutor::new(), timed).await?;
     let connection = tokio::spawn(connection);
     let url = format!("http://{address}{PATH}");
-    while let Some(turn) = course.pace.next().await? {
+    while let Some(turn) = run.pace.next().await? {
         if turn.began == Began::WhenDue {
-            written.look();
+            written.arm();
         }
         let mut calls = JoinSet::new();
-        for _ in 0..course.pipeline {
-            let message = message(domain, course.keys.draw());
+        for _ in 0..run.pipeline {
+            let message = message(domain, run.keys.draw());
             calls.spawn(call(sender.clone(), url.clone(), message));
         }
         while let Some(done) = calls.join_next().await {
             let wait = Instant::now().saturating_duration_since(turn.due);
             let (outcome, by) = done??;
-            course.tally.add(outcome, wait);
-            if let Some(all) = &mut course.tally.by {
+            run.tally.add(outcome, wait);
+            if let Some(all) = &mut run.tally.by {
                 all.merge(by);
             }
         }
-        course.tally.sent(turn.began, course.pipeline, || {
-            written.first().saturating_duration_since(turn.due)
-        });
-        course.counted();
+        run.tally
+            .sent(turn.began, run.pipeline, || written.first().saturating_duration_since(turn.due));
+        run.count_answers();
     }
     connection.abort();
     Ok(())
@@ -70,7 +77,7 @@ async fn call(
     mut sender: SendRequest<Full<Bytes>>,
     url: String,
     message: Bytes,
-) -> Result<(Outcome, DecidedBy), Failed> {
+) -> Result<(Outcome, DecidedBy), CallError> {
     let request = Request::post(url)
         .header("content-type", "application/grpc")
         .header("te", "trailers")
@@ -84,7 +91,7 @@ async fn call(
     let body = body.to_bytes();
     let mut by = DecidedBy::default();
     by.add_protobuf(&body);
-    // Behind five bytes of frame the message begins with the code of all: field 1, a number.
+    // After the frame header of five bytes, the message begins with the overall code: field 1.
     let outcome = match body.get(5..7) {
         Some([8, 1]) if !failed => Outcome::Allowed,
         Some([8, 2]) if !failed => Outcome::Refused,
@@ -93,7 +100,7 @@ async fn call(
     Ok((outcome, by))
 }
 
-/// A request in a frame: a domain, and one descriptor `key` with the name of the caller.
+/// A framed request: the domain, and one descriptor `key` with the name of the caller.
 fn message(domain: &str, key: u64) -> Bytes {
     let entry = [field(1, b"key"), field(2, &name(key))].concat();
     let descriptor = field(1, &entry);
@@ -102,7 +109,7 @@ fn message(domain: &str, key: u64) -> Bytes {
     [&[0][..], &length, &request].concat().into()
 }
 
-/// A field with a length, as messages have them.
+/// A length-delimited protobuf field.
 fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
     let mut out = vec![number << 3 | 2];
     let mut length = bytes.len();
@@ -119,9 +126,9 @@ fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
 mod tests {
     use super::*;
 
-    /// Worked out by hand from the fields' numbers.
+    /// Encoded by hand from the field numbers.
     #[test]
-    fn a_message_is_framed_and_has_its_fields() {
+    fn encodes_frame_and_fields() {
         let expected = b"\0\0\0\0\x1c\x0a\x05bench\x12\x13\x0a\x11\x0a\x03key\x12\x0au000000007";
         assert_eq!(&message("bench", 7)[..], &expected[..]);
         assert_eq!(field(1, &[7; 200])[..4], [0x0a, 0xc8, 0x01, 7]);

@@ -1,22 +1,22 @@
-//! `POST /v1/throttle`, or whatever else is to be asked by HTTP, and its answers.
+//! HTTP/1.1 requests to `/v1/throttle` or another path, and their answers.
 
 use std::net::SocketAddr;
 
 use super::decided_by::DecidedBy;
 use super::keys::name;
-use super::stream::{Dialect, Unreadable};
+use super::pipelined::{Codec, Unreadable};
 use super::tally::Outcome;
 use crate::args::BenchArgs;
 
-/// Speaks HTTP/1.1.
+/// The HTTP/1.1 codec.
 #[derive(Debug)]
 pub(super) struct Http {
-    /// The request, wherever the name of a caller stands in it: what comes before it, and what after.
+    /// The request, split at the names of the caller.
     first: String,
     others: Vec<String>,
 }
 
-/// What stands for a caller.
+/// The placeholder for the name of the caller.
 const CALLER: &str = "{key}";
 
 /// The most header lines that an answer may have.
@@ -24,11 +24,11 @@ const LINES: usize = 64;
 
 impl Http {
     pub(super) fn new(address: SocketAddr, args: &BenchArgs) -> Self {
-        let usual = || format!("{{\"key\":\"{CALLER}\",\"quota\":\"{}\"}}", args.quota);
-        Self::of(address, &args.path, &args.body.clone().unwrap_or_else(usual))
+        let default = || format!("{{\"key\":\"{CALLER}\",\"quota\":\"{}\"}}", args.quota);
+        Self::of(address, &args.path, &args.body.clone().unwrap_or_else(default))
     }
 
-    /// Posts this, or gets what is there if it is nothing.
+    /// Creates a POST request, or a GET request if the body is empty.
     fn of(address: SocketAddr, path: &str, body: &str) -> Self {
         let callers = body.matches(CALLER).count();
         let length = body.len() - callers * CALLER.len() + callers * name(0).len();
@@ -46,8 +46,8 @@ impl Http {
     }
 }
 
-impl Dialect for Http {
-    fn ask(&self, key: u64, out: &mut Vec<u8>) {
+impl Codec for Http {
+    fn encode(&self, key: u64, out: &mut Vec<u8>) {
         out.extend_from_slice(self.first.as_bytes());
         for other in &self.others {
             out.extend_from_slice(&name(key));
@@ -55,7 +55,7 @@ impl Dialect for Http {
         }
     }
 
-    fn answer(&self, bytes: &[u8]) -> Result<Option<(usize, Outcome)>, Unreadable> {
+    fn decode(&self, bytes: &[u8]) -> Result<Option<(usize, Outcome)>, Unreadable> {
         let mut lines = [httparse::EMPTY_HEADER; LINES];
         let mut response = httparse::Response::new(&mut lines);
         let head = match response.parse(bytes) {
@@ -91,27 +91,27 @@ mod tests {
     use super::*;
 
     fn http() -> Http {
-        posting("{\"key\":\"{key}\"}")
+        with_body("{\"key\":\"{key}\"}")
     }
 
-    fn posting(body: &str) -> Http {
+    fn with_body(body: &str) -> Http {
         Http::of("127.0.0.1:7070".parse().unwrap(), "/of/{key}", body)
     }
 
-    fn asked(http: &Http) -> String {
+    fn request(http: &Http) -> String {
         let mut out = Vec::new();
-        http.ask(7, &mut out);
+        http.encode(7, &mut out);
         String::from_utf8(out).unwrap()
     }
 
     #[test]
-    fn a_request_is_as_long_as_it_says() {
+    fn content_length_is_the_length_of_the_body() {
         for (body, expected) in [
             ("{\"key\":\"{key}\"}", "{\"key\":\"u000000007\"}"),
             ("[{key},{key}-1]", "[u000000007,u000000007-1]"),
-            ("nobody", "nobody"),
+            ("text", "text"),
         ] {
-            let text = asked(&posting(body));
+            let text = request(&with_body(body));
             let (head, body) = text.split_once("\r\n\r\n").unwrap();
             assert!(head.starts_with("POST /of/u000000007 HTTP/1.1\r\n"), "{text}");
             assert!(head.ends_with(&format!("content-length: {}", expected.len())), "{text}");
@@ -120,24 +120,24 @@ mod tests {
     }
 
     #[test]
-    fn a_request_without_a_body_gets() {
-        let text = asked(&posting(""));
+    fn an_empty_body_sends_get() {
+        let text = request(&with_body(""));
         assert_eq!(text, "GET /of/u000000007 HTTP/1.1\r\nhost: 127.0.0.1:7070\r\n\r\n");
     }
 
     #[test]
-    fn answers_are_read_when_they_are_whole() {
+    fn parses_only_complete_answers() {
         for (status, outcome) in
             [(200, Outcome::Allowed), (429, Outcome::Refused), (503, Outcome::Failed)]
         {
             let reply = format!("HTTP/1.1 {status} X\r\nContent-Length: 3\r\n\r\nabc");
             let bytes = format!("{reply}HTTP/1.1 200");
-            assert_eq!(http().answer(bytes.as_bytes()), Ok(Some((reply.len(), outcome))));
+            assert_eq!(http().decode(bytes.as_bytes()), Ok(Some((reply.len(), outcome))));
             for end in 0..reply.len() {
-                assert_eq!(http().answer(&reply.as_bytes()[..end]), Ok(None));
+                assert_eq!(http().decode(&reply.as_bytes()[..end]), Ok(None));
             }
         }
-        assert!(http().answer(b"+PONG\r\n").is_err());
-        assert!(http().answer(b"HTTP/1.1 200 OK\r\n\r\n").is_err());
+        assert!(http().decode(b"+PONG\r\n").is_err());
+        assert!(http().decode(b"HTTP/1.1 200 OK\r\n\r\n").is_err());
     }
 }

@@ -1,40 +1,40 @@
-//! Which caller asks next.
+//! The random callers of requests.
 
 use rand::rngs::SmallRng;
 use rand::{Rng, SeedableRng};
 use rand_distr::{Distribution, Zipf};
 
-/// Draws callers, all alike or a few much more often than others.
+/// Draws callers from a uniform or a Zipf distribution.
 #[derive(Debug)]
 pub(super) struct Keys {
     random: SmallRng,
     count: u64,
-    uneven: Option<Zipf<f64>>,
+    zipf: Option<Zipf<f64>>,
 }
 
 impl Keys {
-    /// Each `seed` draws in another order.
+    /// Creates a generator; each `seed` has its own sequence.
     pub(super) fn new(count: u64, exponent: Option<f64>, seed: u64) -> Self {
         #[allow(clippy::cast_precision_loss, reason = "a billion callers at most")]
-        let uneven = exponent.and_then(|exponent| Zipf::new(count as f64, exponent).ok());
-        Self { random: SmallRng::seed_from_u64(seed), count, uneven }
+        let zipf = exponent.and_then(|exponent| Zipf::new(count as f64, exponent).ok());
+        Self { random: SmallRng::seed_from_u64(seed), count, zipf }
     }
 
-    /// The number of the next one, below the count.
+    /// Draws the number of the next caller, below the count.
     #[allow(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
         reason = "ranks are whole numbers from 1 to the count"
     )]
     pub(super) fn draw(&mut self) -> u64 {
-        match &self.uneven {
+        match &self.zipf {
             None => self.random.random_range(0..self.count),
             Some(zipf) => (zipf.sample(&mut self.random) as u64).clamp(1, self.count) - 1,
         }
     }
 }
 
-/// Writes a caller's name: always ten characters, so that lengths can be written before it.
+/// The name of a caller: always ten characters, so that lengths can precede it.
 pub(super) fn name(number: u64) -> [u8; 10] {
     let mut name = *b"u000000000";
     let mut rest = number;
@@ -50,14 +50,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_tell_callers_apart() {
+    fn names_are_unique() {
         assert_eq!(&name(0), b"u000000000");
         assert_eq!(&name(42), b"u000000042");
         assert_eq!(&name(999_999_999), b"u999999999");
     }
 
     #[test]
-    fn uneven_means_that_the_first_come_most_often() {
+    fn zipf_prefers_the_first_callers() {
         let mut keys = Keys::new(1_000, Some(1.1), 7);
         let drawn: Vec<u64> = (0..10_000).map(|_| keys.draw()).collect();
         assert!(drawn.iter().all(|key| *key < 1_000));

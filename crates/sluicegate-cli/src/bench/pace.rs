@@ -1,47 +1,49 @@
-//! When the next requests are due.
+//! The schedule of requests on a connection.
 
 use std::io;
 use std::time::{Duration, Instant};
 
 use super::timer::Timer;
 
-/// Connections are woken at multiples of this many nanoseconds: those that are due within it share
-/// the cost of waking up, which is a fifth of all that is spent on asking 30,000 times a second.
+/// The resolution of wake-ups in nanoseconds.
+///
+/// Connections that are due within it share the cost of waking up, which is a fifth of the whole
+/// cost at 30,000 requests a second.
 const GRAIN: u32 = 50_000;
 
-/// When the requests of one connection are due.
+/// The schedule of one connection.
 #[derive(Debug)]
 pub(super) struct Pace {
-    /// Between two of its batches; none where each follows the one before.
+    /// The time between two batches, or `None` in a closed loop: each follows the previous answer.
     every: Option<Duration>,
     due: Instant,
     start: Instant,
     end: Instant,
-    /// Made when it is first waited for.
+    /// Created by the first wait.
     timer: Option<Timer>,
 }
 
-/// A batch that is to be sent now.
+/// A batch to send now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Turn {
-    /// The moment from which its wait is counted.
+    /// The scheduled time, from which latency is measured.
     pub(super) due: Instant,
     pub(super) began: Began,
 }
 
-/// Why a batch is sent no earlier.
+/// The reason why a batch is not sent earlier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Began {
-    /// It follows the one before.
+    /// It follows the previous answer, in a closed loop.
     AtOnce,
-    /// It was waited for until it was due: if it is sent later, that is our doing.
+    /// The client waited until it was due: a delay in sending it is the client's own.
     WhenDue,
-    /// When it was due, the one before was still under way.
+    /// The previous batch was still in flight when it was due.
     HeldUp,
 }
 
 impl Pace {
-    /// How long so many connections may take to be made before the first batch is due.
+    /// The time for opening so many connections before the first batch is due.
     pub(super) fn lead(rate: Option<u64>, connections: u32) -> Duration {
         match rate {
             None => Duration::ZERO,
@@ -49,8 +51,7 @@ impl Pace {
         }
     }
 
-    /// For one of so many connections, which send this many at a time, all of them together at
-    /// this rate.
+    /// Creates the schedule of one of `connections`, which send batches at a total `rate`.
     pub(super) fn new(
         rate: Option<u64>,
         (connection, connections): (u32, u32),
@@ -62,15 +63,16 @@ impl Pace {
             #[allow(clippy::cast_precision_loss, reason = "rates are far below 2^52")]
             Duration::from_secs_f64(f64::from(batch) * f64::from(connections) / rate as f64)
         });
-        // Spread, so that they do not all send at once.
+        // Spread over the interval, so that connections do not send all at once.
         let offset =
             every.unwrap_or_default().mul_f64(f64::from(connection) / f64::from(connections));
         Self { every, due: start + offset, start, end, timer: None }
     }
 
-    /// Waits until the next batch is due. Its wait is counted from the moment at which it was due,
-    /// even if the connection was still busy then, for somebody would have been waiting. `None` once
-    /// it is over.
+    /// Waits until the next batch is due. Returns `None` at the end of the run.
+    ///
+    /// Latency is measured from the scheduled time even if the connection was still busy then,
+    /// because a real caller would have waited (this avoids coordinated omission).
     pub(super) async fn next(&mut self) -> io::Result<Option<Turn>> {
         let now = Instant::now();
         let Some(every) = self.every else {
@@ -84,18 +86,18 @@ impl Pace {
         if now >= due {
             return Ok(Some(Turn { due, began: Began::HeldUp }));
         }
-        let woken = due + self.to_grain(due);
+        let wake_at = due + self.to_grain(due);
         let timer = match &mut self.timer {
             Some(timer) => timer,
             none => none.insert(Timer::new()?),
         };
-        timer.wait_until(woken).await?;
+        timer.wait_until(wake_at).await?;
         Ok(Some(Turn { due, began: Began::WhenDue }))
     }
 
-    /// How long it is until connections are woken next.
+    /// The time from `due` until the next wake-up.
     fn to_grain(&self, due: Instant) -> Duration {
-        // A second is a multiple of it, so that whole seconds need not be looked at.
+        // A second is a multiple of the grain, so the nanoseconds suffice.
         let over = due.saturating_duration_since(self.start).subsec_nanos() % GRAIN;
         Duration::from_nanos(if over == 0 { 0 } else { (GRAIN - over).into() })
     }
@@ -106,7 +108,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_batch_that_was_held_up_has_waited_since_it_was_due() {
+    async fn a_held_up_batch_is_due_at_its_scheduled_time() {
         let start = Instant::now().checked_sub(Duration::from_secs(1)).unwrap();
         let end = start + Duration::from_secs(100);
         // Two connections, ten at a time, a hundred a second: each every 200 ms.
@@ -119,7 +121,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn it_ends() {
+    async fn ends_at_the_end_of_the_run() {
         let start = Instant::now();
         for rate in [None, Some(1)] {
             let turn = Pace::new(rate, (0, 1), 1, start, start).next().await.unwrap();
@@ -128,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn connections_are_woken_together_and_never_early() {
+    fn wake_ups_are_rounded_up_to_the_grain() {
         let start = Instant::now();
         let pace = Pace::new(Some(1), (0, 1), 1, start, start + Duration::from_secs(100));
         let (second, micro) = (1_000_000_000, 1_000);
@@ -146,14 +148,14 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_batch_that_is_due_later_is_waited_for() {
+    async fn waits_for_a_batch_that_is_due_later() {
         let start = Instant::now() + Pace::lead(Some(2_000), 1);
         let end = start + Duration::from_secs(100);
         let mut pace = Pace::new(Some(2_000), (0, 1), 1, start, end);
         let turn = pace.next().await.unwrap();
         assert_eq!(turn, Some(Turn { due: start, began: Began::WhenDue }));
         assert!(Instant::now() >= start);
-        // Without a rate nothing is waited for.
+        // A closed loop does not wait.
         let turn = Pace::new(None, (0, 1), 1, start, end).next().await.unwrap();
         assert_eq!(turn.unwrap().began, Began::AtOnce);
     }

@@ -1,28 +1,28 @@
-//! What came of it, in a few lines.
+//! The report of a benchmark.
 
 use std::fmt::Write;
 use std::net::SocketAddr;
 
 use super::tally::Tally;
-use crate::args::{BenchArgs, Spoken};
-use crate::counted::counted;
+use crate::args::{BenchArgs, BenchProtocol};
+use crate::plural::counted;
 
-/// Says what came of it.
+/// The lines of the report.
 pub(super) fn report(args: &BenchArgs, address: SocketAddr, tally: &Tally) -> String {
     let mut text = String::new();
-    let asked = match args.protocol {
-        Spoken::Http if args.body.as_deref() == Some("") => format!("GET {}", args.path),
-        Spoken::Http => format!("POST {}", args.path),
-        Spoken::Grpc => "ShouldRateLimit".to_owned(),
-        Spoken::Resp => "CL.THROTTLE".to_owned(),
+    let request = match args.protocol {
+        BenchProtocol::Http if args.body.as_deref() == Some("") => format!("GET {}", args.path),
+        BenchProtocol::Http => format!("POST {}", args.path),
+        BenchProtocol::Grpc => "ShouldRateLimit".to_owned(),
+        BenchProtocol::Resp => "CL.THROTTLE".to_owned(),
     };
-    let spread = args.zipf.map_or("all alike".to_owned(), |exponent| format!("Zipf {exponent}"));
-    let pace = args.rate.map_or("each after the one before".to_owned(), |rate| {
-        format!("{rate} a second, waits from when each was due")
+    let spread = args.zipf.map_or("uniform".to_owned(), |exponent| format!("Zipf {exponent}"));
+    let pace = args.rate.map_or("closed loop".to_owned(), |rate| {
+        format!("{rate} a second, latency from the scheduled time")
     });
     let _ = writeln!(
         text,
-        "{asked} on {address}: {}, {} at a time, {} ({spread}), {pace}",
+        "{request} on {address}: {}, {} at a time, {} ({spread}), {pace}",
         counted(args.connections, "connection"),
         args.pipeline,
         counted(args.keys, "caller"),
@@ -38,12 +38,13 @@ pub(super) fn report(args: &BenchArgs, address: SocketAddr, tally: &Tally) -> St
         rate(tally.answers()),
         counted(*errors, "error"),
     );
-    let unknown = || "decided by the store or without it: the server does not say".to_owned();
+    let unknown =
+        || "the server does not report which decisions were made without the store".to_owned();
     let _ = writeln!(text, "{}", tally.by.map_or_else(unknown, |by| by.to_string()));
     let at = |share: f64| millis(tally.waits.value_at_quantile(share));
     let _ = writeln!(
         text,
-        "waits in ms: half {:.3}, 90 % {:.3}, 99 % {:.3}, 99.9 % {:.3}, longest {:.3}",
+        "latency in ms: p50 {:.3}, p90 {:.3}, p99 {:.3}, p99.9 {:.3}, max {:.3}",
         at(0.5),
         at(0.9),
         at(0.99),
@@ -51,25 +52,25 @@ pub(super) fn report(args: &BenchArgs, address: SocketAddr, tally: &Tally) -> St
         millis(tally.waits.max()),
     );
     if args.rate.is_some() {
-        text.push_str(&own_delays(tally));
+        text.push_str(&send_delays(tally));
     }
-    if let Some(complaint) = &tally.complaint {
-        let _ = writeln!(text, "the first error: {complaint}");
+    if let Some(error) = &tally.first_error {
+        let _ = writeln!(text, "the first error: {error}");
     }
     text
 }
 
-/// How late requests were sent: what of the waits is our own.
-fn own_delays(tally: &Tally) -> String {
+/// The delay of requests by the client itself, and the share that an answer held up.
+fn send_delays(tally: &Tally) -> String {
     let on_time = tally.delays.len();
     #[allow(clippy::cast_precision_loss, reason = "for people to read")]
     let held_up = tally.held_up as f64 * 100.0 / (tally.held_up + on_time).max(1) as f64;
-    let held_up = format!("{held_up:.1} % held up by the answer before");
+    let held_up = format!("{held_up:.1} % held up by the previous answer");
     if on_time == 0 {
         return format!("{held_up}\n");
     }
     format!(
-        "99 % sent within {:.3} ms of being due, longest {:.3}; {held_up}\n",
+        "send delay in ms: p99 {:.3}, max {:.3}; {held_up}\n",
         millis(tally.delays.value_at_quantile(0.99)),
         millis(tally.delays.max()),
     )
@@ -88,16 +89,16 @@ mod tests {
     use crate::bench::pace::Began;
 
     #[test]
-    fn says_what_of_the_waits_is_our_own() {
+    fn reports_the_send_delay_of_the_client() {
         let mut tally = Tally::new();
         tally.sent(Began::HeldUp, 3, || Duration::ZERO);
-        assert_eq!(own_delays(&tally), "100.0 % held up by the answer before\n");
+        assert_eq!(send_delays(&tally), "100.0 % held up by the previous answer\n");
         for (count, micros) in [(990, 62), (7, 1_500)] {
             tally.sent(Began::WhenDue, count, || Duration::from_micros(micros));
         }
         assert_eq!(
-            own_delays(&tally),
-            "99 % sent within 0.062 ms of being due, longest 1.500; 0.3 % held up by the answer before\n"
+            send_delays(&tally),
+            "send delay in ms: p99 0.062, max 1.500; 0.3 % held up by the previous answer\n"
         );
     }
 }

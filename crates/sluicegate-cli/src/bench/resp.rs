@@ -1,15 +1,15 @@
-//! `CL.THROTTLE`, and its answers.
+//! `CL.THROTTLE` commands and their replies.
 
 use sluicegate::{Quota, Span};
 
 use super::keys::name;
-use super::stream::{Dialect, Unreadable};
+use super::pipelined::{Codec, Unreadable};
 use super::tally::Outcome;
 
-/// Speaks the protocol of Redis.
+/// The codec of the Redis protocol.
 #[derive(Debug)]
 pub(super) struct Resp {
-    /// What comes before the name of a caller, and what after it.
+    /// The bytes before and after the name of the caller.
     before: Vec<u8>,
     after: Vec<u8>,
 }
@@ -31,14 +31,14 @@ impl Resp {
     }
 }
 
-impl Dialect for Resp {
-    fn ask(&self, key: u64, out: &mut Vec<u8>) {
+impl Codec for Resp {
+    fn encode(&self, key: u64, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.before);
         out.extend_from_slice(&name(key));
         out.extend_from_slice(&self.after);
     }
 
-    fn answer(&self, bytes: &[u8]) -> Result<Option<(usize, Outcome)>, Unreadable> {
+    fn decode(&self, bytes: &[u8]) -> Result<Option<(usize, Outcome)>, Unreadable> {
         const LINES: usize = 6;
         match bytes.first() {
             None => Ok(None),
@@ -52,7 +52,7 @@ impl Dialect for Resp {
     }
 }
 
-/// Where so many lines end, if they are all there.
+/// The length of the first `lines` lines, if they are complete.
 fn line_end(bytes: &[u8], lines: usize) -> Option<usize> {
     let mut ends = bytes.iter().enumerate().filter(|(_, byte)| **byte == b'\n');
     ends.nth(lines - 1).map(|(at, _)| at + 1)
@@ -63,16 +63,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn commands_are_those_of_the_protocol() {
+    fn encodes_the_command() {
         let quota: Quota = "100/min burst 20".parse().unwrap();
         let mut out = Vec::new();
-        Resp::new(&quota, Span::from_secs(60)).ask(7, &mut out);
+        Resp::new(&quota, Span::from_secs(60)).encode(7, &mut out);
         let expected = "*5\r\n$11\r\nCL.THROTTLE\r\n$10\r\nu000000007\r\n$2\r\n19\r\n$3\r\n100\r\n$2\r\n60\r\n";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
 
     #[test]
-    fn answers_are_read_when_they_are_whole() {
+    fn parses_only_complete_replies() {
         let quota: Quota = "100/min burst 20".parse().unwrap();
         let resp = Resp::new(&quota, Span::from_secs(60));
         for (reply, outcome) in [
@@ -81,11 +81,11 @@ mod tests {
             ("-ERR no\r\n", Outcome::Failed),
         ] {
             let bytes = format!("{reply}*5\r\n:0");
-            assert_eq!(resp.answer(bytes.as_bytes()), Ok(Some((reply.len(), outcome))));
+            assert_eq!(resp.decode(bytes.as_bytes()), Ok(Some((reply.len(), outcome))));
             for end in 0..reply.len() {
-                assert_eq!(resp.answer(&reply.as_bytes()[..end]), Ok(None));
+                assert_eq!(resp.decode(&reply.as_bytes()[..end]), Ok(None));
             }
         }
-        assert!(resp.answer(b"HTTP/1.1").is_err());
+        assert!(resp.decode(b"HTTP/1.1").is_err());
     }
 }

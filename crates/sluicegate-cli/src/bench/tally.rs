@@ -1,4 +1,4 @@
-//! What has been answered, and how long that took.
+//! Counts and latencies of answers.
 
 use std::time::Duration;
 
@@ -7,50 +7,49 @@ use hdrhistogram::Histogram;
 use super::decided_by::DecidedBy;
 use super::pace::Began;
 
-/// What became of one request.
+/// The outcome of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Outcome {
     Allowed,
     Refused,
-    /// An answer that is no decision.
+    /// An answer without a decision.
     Failed,
 }
 
-/// What has been answered.
+/// The counts and latencies of answers.
 #[derive(Debug, Clone)]
 pub(super) struct Tally {
     pub(super) allowed: u64,
     pub(super) refused: u64,
     pub(super) errors: u64,
-    /// Decisions made without the store, if that is known.
+    /// Decisions without the store, if that is known.
     pub(super) by: Option<DecidedBy>,
-    /// How long answers took, in microseconds.
+    /// The latency of answers, in microseconds.
     pub(super) waits: Histogram<u64>,
-    /// From when requests were due until they were sent, in microseconds, where nothing but
-    /// ourselves could delay them.
+    /// The time from due to sent, in microseconds, of requests that only the client could delay.
     pub(super) delays: Histogram<u64>,
-    /// Requests that were due before the one before them was answered.
+    /// Requests that were due before the previous answer.
     pub(super) held_up: u64,
     /// From the first request to the last answer.
     pub(super) took: Duration,
-    /// The first thing that went wrong.
-    pub(super) complaint: Option<String>,
+    /// The first error.
+    pub(super) first_error: Option<String>,
 }
 
 impl Tally {
-    /// The longest wait that is told apart.
-    const LONGEST: u64 = 60_000_000;
+    /// The longest latency in the histogram; longer ones count as this.
+    const MAX_MICROS: u64 = 60_000_000;
 
     pub(super) fn new() -> Self {
-        let waits = Histogram::new_with_bounds(1, Self::LONGEST, 3)
+        let waits = Histogram::new_with_bounds(1, Self::MAX_MICROS, 3)
             .unwrap_or_else(|_| unreachable!("the bounds are in order"));
         let delays = waits.clone();
         let (allowed, refused, errors, held_up) = (0, 0, 0, 0);
-        let (took, complaint, by) = (Duration::ZERO, None, Some(DecidedBy::default()));
-        Self { allowed, refused, errors, by, waits, delays, held_up, took, complaint }
+        let (took, first_error, by) = (Duration::ZERO, None, Some(DecidedBy::default()));
+        Self { allowed, refused, errors, by, waits, delays, held_up, took, first_error }
     }
 
-    /// So many requests are sent, this long after they were due.
+    /// Counts requests at their sending, with their delay since they were due.
     pub(super) fn sent(&mut self, began: Began, count: u32, delay: impl FnOnce() -> Duration) {
         match began {
             Began::AtOnce => {}
@@ -68,10 +67,10 @@ impl Tally {
         self.waits.saturating_record(micros(wait));
     }
 
-    /// Something went wrong with a connection.
-    pub(super) fn complain(&mut self, complaint: impl FnOnce() -> String) {
+    /// Counts an error of a connection.
+    pub(super) fn fail(&mut self, error: impl FnOnce() -> String) {
         self.errors += 1;
-        self.complaint.get_or_insert_with(complaint);
+        self.first_error.get_or_insert_with(error);
     }
 
     pub(super) fn answers(&self) -> u64 {
@@ -87,10 +86,10 @@ impl Tally {
         }
         self.held_up += other.held_up;
         self.took = self.took.max(other.took);
-        // They all have the same bounds.
+        // Cannot fail, because all histograms have the same bounds.
         let _ = self.waits.add(&other.waits);
         let _ = self.delays.add(&other.delays);
-        self.complaint = self.complaint.take().or(other.complaint);
+        self.first_error = self.first_error.take().or(other.first_error);
     }
 }
 
@@ -103,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_held_up_is_not_our_delay() {
+    fn held_up_requests_have_no_send_delay() {
         let mut tally = Tally::new();
         let mut other = Tally::new();
         other.sent(Began::WhenDue, 2, || Duration::from_micros(40));

@@ -1,4 +1,4 @@
-//! Waits for a moment as exactly as the system can: on Linux to microseconds, elsewhere to a millisecond.
+//! A timer with a resolution of microseconds on Linux and of a millisecond elsewhere.
 
 #[cfg(target_os = "linux")]
 pub(super) use self::exact::Timer;
@@ -18,31 +18,31 @@ mod exact {
     use tokio::io::Interest;
     use tokio::io::unix::AsyncFd;
 
-    /// A timer of the kernel. Those of the runtime go off once a millisecond, all that are due together.
+    /// A kernel timer. Those of the Tokio runtime have a resolution of a millisecond.
     #[derive(Debug)]
-    pub(in super::super) struct Timer(AsyncFd<OwnedFd>);
+    pub(crate) struct Timer(AsyncFd<OwnedFd>);
 
     impl Timer {
-        /// Has to be called on a runtime.
-        pub(in super::super) fn new() -> io::Result<Self> {
+        /// Creates a timer; must be called on a runtime.
+        pub(crate) fn new() -> io::Result<Self> {
             let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
             let timer = timerfd_create(TimerfdClockId::Monotonic, flags)?;
             #[allow(
                 deprecated,
-                reason = "what replaces it is unsafe, for descriptors that may be closed by others; this one is owned"
+                reason = "the replacement is unsafe, for descriptors that are not owned"
             )]
             let timer = AsyncFd::with_interest(timer, Interest::READABLE)?;
             Ok(Self(timer))
         }
 
-        pub(in super::super) async fn wait_until(&mut self, moment: Instant) -> io::Result<()> {
+        pub(crate) async fn wait_until(&mut self, moment: Instant) -> io::Result<()> {
             let Some(left) = moment.checked_duration_since(Instant::now()) else { return Ok(()) };
             let time = Itimerspec {
                 it_interval: Timespec::default(),
                 it_value: left.try_into().map_err(io::Error::other)?,
             };
-            // That it went off before is forgotten with this, so that it need not be read. No time at
-            // all would stop it, but then the moment has come below.
+            // Setting the timer clears an earlier expiration, so that it need not be read. A time of
+            // 0 would disarm it, but then `moment` has passed and the loop below does not wait.
             timerfd_settime(&self.0, TimerfdTimerFlags::empty(), &time)?;
             while Instant::now() < moment {
                 self.0.readable().await?.clear_ready();
@@ -57,18 +57,18 @@ mod rough {
     use std::io;
     use std::time::Instant;
 
-    /// A timer of the runtime.
+    /// A timer of the Tokio runtime.
     #[derive(Debug)]
-    pub(in super::super) struct Timer;
+    pub(crate) struct Timer;
 
     impl Timer {
-        #[allow(clippy::unnecessary_wraps, reason = "where there are better ones, they may fail")]
-        pub(in super::super) fn new() -> io::Result<Self> {
+        #[allow(clippy::unnecessary_wraps, reason = "kernel timers may fail")]
+        pub(crate) fn new() -> io::Result<Self> {
             Ok(Self)
         }
 
-        #[allow(clippy::unnecessary_wraps, reason = "where there are better ones, they may fail")]
-        pub(in super::super) async fn wait_until(&mut self, moment: Instant) -> io::Result<()> {
+        #[allow(clippy::unnecessary_wraps, reason = "kernel timers may fail")]
+        pub(crate) async fn wait_until(&mut self, moment: Instant) -> io::Result<()> {
             tokio::time::sleep_until(moment.into()).await;
             Ok(())
         }
@@ -82,7 +82,7 @@ mod tests {
     use super::Timer;
 
     #[tokio::test]
-    async fn it_is_never_early_and_can_be_used_again() {
+    async fn is_never_early_and_reusable() {
         let mut timer = Timer::new().unwrap();
         let start = Instant::now();
         for micros in [300, 0, 700, 700, 701, 5_000] {
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn many_wait_side_by_side() {
+    async fn many_timers_run_concurrently() {
         let start = Instant::now();
         let mut waiting = tokio::task::JoinSet::new();
         for number in 0..50_u64 {

@@ -1,4 +1,4 @@
-//! What to go by: what was typed, else what the rule file says, else what is usual.
+//! The effective settings: flags, then the rule file, then defaults.
 
 #[cfg(test)]
 mod tests;
@@ -13,57 +13,54 @@ use anyhow::{Context, Result, bail};
 use sluicegate_rules::{Listen, RedisSettings};
 use sluicegate_server::Addresses;
 
-use super::typed::TypedStore;
+use super::store_args::StoreArgs;
 use crate::args::ServeArgs;
-use crate::period::Every;
+use crate::args::interval::Interval;
 
-const HTTP_PORT: u16 = 7070;
-const GRPC_PORT: u16 = 7071;
-const RESP_PORT: u16 = 7072;
-const USUALLY_EVERY: Duration = Duration::from_secs(60);
+const DEFAULT_SNAPSHOT_EVERY: Duration = Duration::from_secs(60);
 
-/// What the program goes by until it ends.
+/// The settings of the program, fixed until it ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Settings {
-    /// Where to listen.
+    /// The addresses of the listeners.
     pub(crate) addresses: Addresses,
-    /// What clients of the protocol of Redis have to know.
+    /// The password for clients of the Redis protocol.
     pub(crate) resp_password: Option<String>,
-    /// How many threads serve.
+    /// The number of server threads.
     pub(crate) threads: usize,
-    /// How many connections may be open.
+    /// The largest number of open connections.
     pub(crate) max_connections: usize,
-    /// Whether clients of gRPC are told what there is to call.
+    /// Whether gRPC reflection is served.
     pub(crate) grpc_reflection: bool,
     /// Networks whose connections begin with a PROXY header.
     pub(crate) proxy_protocol: Vec<String>,
-    /// The store that nodes share, if they share one.
+    /// The shared store, if there is one.
     pub(crate) redis: Option<RedisSettings>,
-    /// The most bytes that counters take.
+    /// The memory limit for counters, in bytes.
     pub(crate) memory_max: Option<usize>,
-    /// A file that keeps the counters over a restart …
+    /// The snapshot file, which keeps the counters over a restart.
     pub(crate) snapshot: Option<PathBuf>,
-    /// … and how often it is written.
+    /// The time between two snapshots.
     pub(crate) snapshot_every: Duration,
-    /// How long requests in flight may take when told to stop.
+    /// The time limit for requests in flight after a stop signal.
     pub(crate) shutdown_timeout: Duration,
-    /// A file that every decision is written to …
+    /// The trace file, which every decision is written to.
     pub(crate) trace: Option<PathBuf>,
-    /// … and what this node is called in it.
+    /// The name of this node in its trace.
     pub(crate) node: Option<String>,
 }
 
 impl Settings {
-    /// What was typed goes before what the file says.
+    /// Combines the arguments, which take precedence, with the settings of the rule file.
     pub(super) fn of(
         args: &ServeArgs,
-        store: TypedStore,
+        store: StoreArgs,
         file: &sluicegate_rules::Settings,
     ) -> Result<Self> {
         let addresses = Addresses {
-            http: address(args.http, file.http, HTTP_PORT),
-            grpc: address(args.grpc, file.grpc, GRPC_PORT),
-            resp: address(args.resp, file.resp, RESP_PORT),
+            http: address(args.http, file.http, Listen::HTTP_PORT),
+            grpc: address(args.grpc, file.grpc, Listen::GRPC_PORT),
+            resp: address(args.resp, file.resp, Listen::RESP_PORT),
         };
         if addresses == Addresses::default() {
             bail!(
@@ -74,16 +71,16 @@ impl Settings {
         let redis = store.over(file.redis.as_ref());
         if redis.is_some() && args.snapshot.is_some() {
             bail!(
-                "there is no snapshot beside a shared store\n\
-                 hint: leave out --snapshot: what nodes share outlives them in the shared store"
+                "cannot use --snapshot with a shared store\n\
+                 hint: leave out --snapshot: a shared store keeps its counters over a restart"
             );
         }
         let memory = &file.memory;
-        // A shared store that was typed makes the file's snapshot one of nothing.
+        // With --store, the snapshot in the file has no memory store to save.
         let file_snapshot = memory.snapshot.clone().filter(|_| redis.is_none());
-        let typed_max = args.memory_max.map(|max| max.0);
+        let max = args.memory_max.map(|max| max.0);
         let file_max = memory.max.map(|max| usize::try_from(max).unwrap_or(usize::MAX));
-        let typed_every = args.snapshot_every.map(|Every(every)| every);
+        let every = args.snapshot_every.map(|Interval(every)| every);
         let file_every = memory.snapshot_every.map(Duration::from);
         Ok(Self {
             addresses,
@@ -93,9 +90,9 @@ impl Settings {
             grpc_reflection: args.grpc_reflection,
             proxy_protocol: file.proxy_protocol.clone(),
             redis,
-            memory_max: typed_max.or(file_max),
+            memory_max: max.or(file_max),
             snapshot: args.snapshot.clone().or(file_snapshot),
-            snapshot_every: typed_every.or(file_every).unwrap_or(USUALLY_EVERY),
+            snapshot_every: every.or(file_every).unwrap_or(DEFAULT_SNAPSHOT_EVERY),
             shutdown_timeout: Duration::from_secs(args.shutdown_timeout),
             trace: args.trace.clone(),
             node: args.node.clone(),
@@ -103,10 +100,10 @@ impl Settings {
     }
 }
 
-/// Where to listen: as was typed, as the file says, or on the usual port of this machine.
-fn address(typed: Option<Listen>, file: Option<Listen>, usual: u16) -> Option<SocketAddr> {
-    let usual = Listen::At((Ipv4Addr::LOCALHOST, usual).into());
-    match typed.or(file).unwrap_or(usual) {
+/// The address of a listener: from the flag, the file, or the default port on loopback.
+fn address(flag: Option<Listen>, file: Option<Listen>, default_port: u16) -> Option<SocketAddr> {
+    let default = Listen::At((Ipv4Addr::LOCALHOST, default_port).into());
+    match flag.or(file).unwrap_or(default) {
         Listen::At(address) => Some(address),
         Listen::Off => None,
     }
@@ -116,7 +113,7 @@ fn cores() -> usize {
     available_parallelism().map_or(1, usize::from)
 }
 
-/// The first line of a file, which must not be empty.
+/// The password in the first line of a file.
 fn password(path: &Path) -> Result<String> {
     let shown = path.display();
     let text = fs::read_to_string(path)
@@ -124,8 +121,8 @@ fn password(path: &Path) -> Result<String> {
     match text.lines().next().filter(|line| !line.is_empty()) {
         Some(line) => Ok(line.to_owned()),
         None => bail!(
-            "there is no password for clients in {shown}\n\
-             hint: write it into the first line, or leave out --resp-password-file"
+            "cannot use the password for clients from {shown}: the first line is empty\n\
+             hint: write the password into it, or leave out --resp-password-file"
         ),
     }
 }

@@ -1,22 +1,29 @@
-//! A report for programs.
+//! The JSON report of `sluicegate validate`.
+
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde::Serialize;
-use sluicegate_rules::{Finding, Report, RuleFile, RuleSet, Severity};
+use sluicegate_rules::{Diagnostic, Report, RuleFile, RuleSet, Severity, Unreadable};
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct Validated<'r> {
+    /// The argument, unchanged.
+    path: String,
     ok: bool,
     errors: usize,
     warnings: usize,
-    findings: Vec<Found<'r>>,
+    diagnostics: Vec<Finding<'r>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     envelope: Option<String>,
+    /// The reason why the file could not be read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unreadable: Option<&'r str>,
 }
 
-/// A finding; lines and columns count from one, columns in characters.
+/// A finding. Lines and columns count from one, columns in characters.
 #[derive(Serialize)]
-struct Found<'r> {
+struct Finding<'r> {
     severity: &'static str,
     code: &'r str,
     message: &'r str,
@@ -28,30 +35,49 @@ struct Found<'r> {
     end_column: usize,
 }
 
-pub(super) fn text(file: &RuleFile, envelope: bool, ok: bool) -> Result<String> {
+/// The report line for a file that was read.
+pub(super) fn text(path: &Path, file: &RuleFile, envelope: bool, ok: bool) -> Result<String> {
     let report = &file.report;
-    let validated = Validated {
+    line(&Validated {
+        path: path.display().to_string(),
         ok,
         errors: report.errors(),
         warnings: report.warnings(),
-        findings: report.findings().iter().map(|finding| found(report, finding)).collect(),
+        diagnostics: report
+            .diagnostics()
+            .iter()
+            .map(|diagnostic| finding(report, diagnostic))
+            .collect(),
         envelope: file.rules.as_ref().filter(|_| envelope).map(RuleSet::envelopes),
-    };
-    let text = serde_json::to_string(&validated).context("cannot write the report as JSON")?;
+        unreadable: None,
+    })
+}
+
+/// The report line for a file that could not be read.
+pub(super) fn unreadable(path: &Path, unreadable: &Unreadable) -> Result<String> {
+    line(&Validated {
+        path: path.display().to_string(),
+        unreadable: Some(unreadable.reason()),
+        ..Validated::default()
+    })
+}
+
+fn line(validated: &Validated<'_>) -> Result<String> {
+    let text = serde_json::to_string(validated).context("cannot write the report as JSON")?;
     Ok(text + "\n")
 }
 
-fn found<'r>(report: &'r Report, finding: &'r Finding) -> Found<'r> {
-    let place = report.locate(finding);
-    Found {
-        severity: match finding.severity() {
+fn finding<'r>(report: &'r Report, diagnostic: &'r Diagnostic) -> Finding<'r> {
+    let place = report.locate(diagnostic);
+    Finding {
+        severity: match diagnostic.severity() {
             Severity::Error => "error",
             Severity::Warning => "warning",
             Severity::Note => "note",
         },
-        code: finding.code(),
-        message: finding.message(),
-        help: finding.help_text(),
+        code: diagnostic.code(),
+        message: diagnostic.message(),
+        help: diagnostic.help_text(),
         file: place.file,
         line: place.line,
         column: place.column,

@@ -1,4 +1,4 @@
-// ioredis against a running server: what it sends by itself, and what is asked.
+// A script for ioredis: the commands of its connection set-up, and throttling commands.
 "use strict";
 
 const assert = require("node:assert");
@@ -15,7 +15,7 @@ async function main() {
   assert.deepStrictEqual(first, [0, 16, 15, -1, 2]);
 
   const pipeline = client.pipeline();
-  for (let asked = 0; asked < 100; asked += 1) {
+  for (let call = 0; call < 100; call += 1) {
     pipeline.call("CL.THROTTLE", "ioredis", 15, 30, 60);
   }
   const limited = (await pipeline.exec()).map(([error, answer]) => (assert.ifError(error), answer[0]));

@@ -1,4 +1,4 @@
-"""redis-py against a running server: what it sends by itself, and what is asked."""
+"""A script for redis-py: the commands of its connection set-up, and throttling commands."""
 
 import sys
 

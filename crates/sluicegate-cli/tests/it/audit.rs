@@ -32,15 +32,15 @@ fn good() -> String {
 }
 
 #[test]
-fn a_run_that_kept_its_promises_is_ok() {
+fn an_honest_trace_is_ok() {
     let folder = Folder::new();
     let path = folder.write("trace.jsonl", &(HEADER.to_owned() + &good()));
     let expected = "api: token_bucket 1/s burst 3\n  \
                     4 decisions of 1 key: 3 allowed, 1 refused\n  \
                     tightest: admitted 3 of 3 allowed in 2us from 1767225600000000 (key `ann`)\n\
-                    waits: half up to 101 us, 99 of 100 up to 103 us, the longest 103 us\n\
-                    note: 1 of 2 nodes are in the trace: what the others were granted is missing, \
-                    and refusals may look wrong for it\n\
+                    latency: p50 101 us, p99 103 us, max 103 us\n\
+                    note: 1 of 2 nodes are in the trace: grants to the others are missing, \
+                    so correct refusals may be reported as wrong\n\
                     ok: 4 entries of 1 node in 3us\n";
     assert_eq!(run(&["audit", &path]), (Some(0), expected.to_owned(), String::new()));
     let waits = ["--wait-p99-us", "103", "--wait-max-us", "103"];
@@ -48,7 +48,7 @@ fn a_run_that_kept_its_promises_is_ok() {
 }
 
 #[test]
-fn a_broken_promise_is_shown_where_it_is() {
+fn a_violation_is_reported_with_its_line() {
     let folder = Folder::new();
     let one = folder.write("one.jsonl", &(HEADER.to_owned() + &good()));
     let mut other = HEADER.to_owned();
@@ -79,7 +79,7 @@ fn a_broken_promise_is_shown_where_it_is() {
 }
 
 #[test]
-fn the_command_line_says_what_no_header_does() {
+fn flags_complete_the_header() {
     let folder = Folder::new();
     let path = folder.write("trace.jsonl", &good());
     let rule = ["--rule", "api=token_bucket:1/s burst 3"];
@@ -102,7 +102,7 @@ fn the_command_line_says_what_no_header_does() {
 }
 
 #[test]
-fn waits_are_held_to_what_was_asked_for() {
+fn checks_latency_bounds() {
     let folder = Folder::new();
     let path = folder.write("trace.jsonl", &(HEADER.to_owned() + &good()));
     for (flag, words) in [
@@ -116,7 +116,7 @@ fn waits_are_held_to_what_was_asked_for() {
 }
 
 #[test]
-fn what_is_no_trace_is_refused_with_its_place() {
+fn rejects_invalid_traces_and_flags() {
     let folder = Folder::new();
     let path = folder.write("trace.jsonl", &format!("{HEADER}{}nonsense\n{{}}\n", good()));
     let (code, out, error) = run(&["audit", &path]);
@@ -140,7 +140,7 @@ fn what_is_no_trace_is_refused_with_its_place() {
 }
 
 #[test]
-fn a_trace_is_read_from_standard_input() {
+fn reads_a_trace_from_standard_input() {
     let mut command = sluicegate(&["audit", "-"]);
     let mut child = command
         .stdin(Stdio::piped())
@@ -154,9 +154,9 @@ fn a_trace_is_read_from_standard_input() {
     assert_eq!(output.status.code(), Some(0), "{output:?}");
 }
 
-/// The page about traces shows a trace, and what the program says about it.
+/// `docs/traces.md` contains a trace and the report about it.
 #[test]
-fn the_page_shows_what_the_program_says() {
+fn the_documented_report_is_current() {
     let page = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/traces.md");
     let page = fs::read_to_string(page).unwrap();
     let block = |kind: &str| {

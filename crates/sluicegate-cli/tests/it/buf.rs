@@ -1,12 +1,12 @@
-//! A client of gRPC that has nothing but the program's own description of itself, or its files.
+//! `buf curl` as a gRPC client, with reflection or with the proto files.
 
 use std::process::Command;
 
 use serde_json::{Value, json};
 
+use super::external_tools::{printed, tool};
 use super::http::metrics;
 use super::program::{Folder, Serving, ended, sluicegate};
-use super::tools::{printed, tool};
 
 const RULES: &str = "
 identify:
@@ -28,7 +28,7 @@ fn serving(reflection: bool) -> (Serving, Folder) {
     (Serving::start(sluicegate(&arguments)), folder)
 }
 
-/// `buf curl` without TLS, with a folder for what it keeps.
+/// `buf curl` without TLS, with a cache folder.
 fn buf(folder: &Folder, arguments: &[&str]) -> Command {
     let mut command = Command::new("node");
     command.arg(tool("buf/node_modules/@bufbuild/buf/bin/buf")).arg("curl");
@@ -42,7 +42,7 @@ fn proto() -> String {
 }
 
 #[test]
-fn buf_asks_by_reflection_and_by_the_files() {
+fn buf_calls_by_reflection_and_by_proto_files() {
     let (serving, folder) = serving(true);
     let url = |method: &str| format!("http://{}/{method}", serving.listens("grpc"));
     let proto = proto();
@@ -74,12 +74,12 @@ fn buf_asks_by_reflection_and_by_the_files() {
 }
 
 #[test]
-fn buf_is_told_what_is_wrong() {
+fn buf_receives_errors() {
     let (serving, folder) = serving(false);
     let url = format!("http://{}/{LIMIT}", serving.listens("grpc"));
     let proto = proto();
     let (code, _, error) = ended(&mut buf(&folder, &["--schema", &proto, "-d", "{}", &url]));
-    // Eight times the code of gRPC.
+    // The exit code is eight times the gRPC code.
     assert_eq!(code, Some(8 * 3), "{error}");
     assert!(error.contains("invalid_argument") && error.contains("has no domain"), "{error}");
     let scrape = metrics(&serving.address);
@@ -88,6 +88,6 @@ fn buf_is_told_what_is_wrong() {
         "{scrape}"
     );
     let (code, _, error) = ended(&mut buf(&folder, &["--reflect", "-d", "{}", &url]));
-    assert_ne!(code, Some(0), "without --grpc-reflection there is none");
+    assert_ne!(code, Some(0), "no reflection without --grpc-reflection");
     assert!(error.contains("failed to find service"), "{error}");
 }

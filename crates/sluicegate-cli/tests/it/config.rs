@@ -6,7 +6,7 @@ use std::net::{TcpListener, TcpStream};
 use super::http::{metrics, post, status};
 use super::program::{Folder, Serving, ended, run, sluicegate};
 
-/// A file that listens at any free port.
+/// A file with a listener on any free port.
 fn file(rest: &str) -> String {
     format!("listen: {{ http: 127.0.0.1:0 }}\n{rest}")
 }
@@ -15,14 +15,14 @@ const TWO_AN_HOUR: &str = "rules: [{ name: checkout, match: { path: /checkout },
 const CHECKOUT: &str = r#"{"attributes":{"path":"/checkout"},"headers":{"X-User-Id":"42"}}"#;
 
 #[test]
-fn the_rules_of_a_file_are_gone_by() {
+fn applies_the_rules_of_a_file() {
     let folder = Folder::new();
     let path = folder.write("rules.yaml", &file(TWO_AN_HOUR));
     let serving = Serving::start(sluicegate(&["serve", "--config", &path]));
-    let rules = format!("sluicegate: going by 1 rule from {path}\n");
+    let rules = format!("sluicegate: loaded 1 rule from {path}\n");
     assert!(serving.greeting.contains(&rules), "{}", serving.greeting);
     let (address, body) = serving.example("throttle");
-    assert_eq!(status(address, "/v1/throttle", body), "200", "the line to try works as well");
+    assert_eq!(status(address, "/v1/throttle", body), "200", "the example command works as well");
 
     let statuses = [(); 3].map(|()| status(address, "/v1/check", CHECKOUT));
     assert_eq!(statuses, ["200", "200", "429"]);
@@ -33,7 +33,7 @@ fn the_rules_of_a_file_are_gone_by() {
 }
 
 #[test]
-fn a_folder_of_files_may_be_named_by_the_environment() {
+fn the_environment_may_name_a_folder_of_files() {
     let folder = Folder::new();
     folder.write("rules/a.yaml", &file(""));
     folder.write("rules/b.yaml", TWO_AN_HOUR);
@@ -45,7 +45,7 @@ fn a_folder_of_files_may_be_named_by_the_environment() {
 }
 
 #[test]
-fn settings_come_from_the_file_and_flags_are_stronger() {
+fn flags_and_variables_override_the_file() {
     let folder = Folder::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let text = format!(
@@ -74,7 +74,7 @@ fn settings_come_from_the_file_and_flags_are_stronger() {
 }
 
 #[test]
-fn with_mistakes_in_the_file_nothing_is_served() {
+fn does_not_start_with_errors_in_the_file() {
     let folder = Folder::new();
     let path = folder.write("rules.yaml", &file("rules: [{ name: a, key: ip, limt: 1/s }]\n"));
     let (code, out, error) = run(&["serve", "--config", &path]);
@@ -84,12 +84,33 @@ fn with_mistakes_in_the_file_nothing_is_served() {
         "{error}"
     );
     let last = error.lines().last().unwrap();
-    assert!(last.starts_with(&format!("error: {path} has ")), "{error}");
-    assert!(last.ends_with(", so nothing is served"), "{error}");
+    let expected = format!(
+        "error: cannot start: {path} has 1 error; `sluicegate validate {path}` checks it again"
+    );
+    assert_eq!(last, expected);
 }
 
 #[test]
-fn a_file_that_is_not_there_is_not_served_either() {
+fn listen_addresses_in_the_file_have_a_fix() {
+    let folder = Folder::new();
+    for (listen, fix) in [
+        ("http: 'localhost:8080'", "`localhost:8080`|use `127.0.0.1:8080`: a host name"),
+        ("grpc: localhost", "`localhost`|use `127.0.0.1:7071`: a host name"),
+        ("resp: '::1'", "`::1`|use `[::1]:7072`: a port is required"),
+        ("http: { address: ':80' }", "`:80`|use `0.0.0.0:80` for every address"),
+    ] {
+        let path = folder.write("rules.yaml", &format!("listen: {{ {listen} }}\nrules: []\n"));
+        let (code, out, error) = run(&["serve", "--config", &path]);
+        assert_eq!((code, out.as_str()), (Some(1), ""), "{listen}");
+        let (found, fix) = fix.split_once('|').unwrap();
+        let message = format!("error[bad-address]: {found} is not an IP address with a port\n");
+        assert!(error.contains(&message), "{error}");
+        assert!(error.contains(&format!("= help: {fix}")), "{error}");
+    }
+}
+
+#[test]
+fn does_not_start_without_the_file() {
     let folder = Folder::new();
     let mut command = sluicegate(&["serve"]);
     command.env("SLUICEGATE_CONFIG", folder.at("gone.yaml"));
@@ -102,28 +123,27 @@ fn a_file_that_is_not_there_is_not_served_either() {
 }
 
 #[test]
-fn warnings_are_printed_and_it_serves() {
+fn starts_with_warnings() {
     let folder = Folder::new();
-    let doubtful =
-        "rules:\n  - { name: a, key: ip, limit: 5/min }\n  - { name: b, key: ip, limit: 5/min }\n";
+    let doubtful = "rules: [{ name: a, key: ip, limit: 5/min burst 500 }]\n";
     let path = folder.write("rules.yaml", &file(doubtful));
     let serving = Serving::start(sluicegate(&["serve", "--config", &path]));
     let (address, body) = serving.example("throttle");
     assert_eq!(status(address, "/v1/throttle", body), "200");
     let (code, _, log) = serving.stop("-TERM");
     assert_eq!(code, Some(0));
-    assert!(log.contains("warning[hidden]: "), "{log}");
+    assert!(log.contains("warning[large-burst]: "), "{log}");
 }
 
 #[test]
-fn where_a_proxy_has_to_say_who_connects_nobody_else_is_answered() {
+fn requires_a_proxy_header_if_configured() {
     let folder = Folder::new();
     let listen = "listen: { http: { address: 127.0.0.1:0, proxy_protocol: loopback } }\n";
     let path = folder.write("rules.yaml", listen);
     let serving = Serving::start(sluicegate(&["serve", "--config", &path]));
     let answer = |request: &str| {
         let mut stream = TcpStream::connect(&serving.address).unwrap();
-        // Who is not answered may have been hung up on before the end.
+        // Without an answer, the connection may be closed before the request is written.
         let _ = stream.write_all(request.as_bytes());
         let mut answer = Vec::new();
         let _ = stream.read_to_end(&mut answer);

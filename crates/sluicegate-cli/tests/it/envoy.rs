@@ -1,20 +1,20 @@
-//! Behind a real Envoy, as `examples/envoy` has it: what its clients see.
+//! The configuration in `examples/envoy`, with a real Envoy.
 
 use std::fs;
 use std::process::Command;
 
 use sluicegate_testkit::free_port;
 
-use super::edge::{Edge, service, substituted};
 use super::eventually::eventually;
+use super::external_tools::program;
 use super::program::{Folder, Serving, sluicegate};
-use super::tools::program;
+use super::proxy_setup::{Edge, service, substituted};
 
 fn example(name: &str) -> String {
     format!("{}/../../examples/envoy/{name}", env!("CARGO_MANIFEST_DIR"))
 }
 
-/// The example, with ports of its own.
+/// Starts the example on free ports.
 pub(super) fn start(failure_mode_deny: bool) -> Edge {
     let serving = Serving::start(sluicegate(&[
         "serve",
@@ -24,14 +24,14 @@ pub(super) fn start(failure_mode_deny: bool) -> Edge {
         &example("rules.yaml"),
     ]));
     let listens = serving.listens("grpc");
-    let (_, asked) = listens.rsplit_once(':').unwrap();
+    let (_, grpc_port) = listens.rsplit_once(':').unwrap();
     let (folder, port, service) = (Folder::new(), free_port(), service());
     let config = fs::read_to_string(example("envoy.yaml")).unwrap();
     let own = [
         ("port_value: 10000", format!("port_value: {port}")),
         ("port_value: 8080", format!("port_value: {}", service.port)),
-        ("port_value: 7071", format!("port_value: {asked}")),
-        // A machine that is busy with other tests is no outage.
+        ("port_value: 7071", format!("port_value: {grpc_port}")),
+        // Long enough that a busy test machine is not an outage.
         ("timeout: 0.05s", "timeout: 30s".to_owned()),
         ("failure_mode_deny: false", format!("failure_mode_deny: {failure_mode_deny}")),
     ];
@@ -48,12 +48,12 @@ pub(super) fn command(folder: &Folder, config: &str) -> Command {
 }
 
 #[test]
-fn clients_of_envoy_are_limited_and_told_how_they_stand() {
+fn envoy_limits_clients_and_sends_headers() {
     let edge = start(false);
     let allowed = edge.get("/login", "ann");
     assert_eq!((allowed.status, allowed.body()), (200, "hi\n"));
     assert_eq!(allowed.header("content-type"), ["text/plain"], "the service's own");
-    assert_eq!(allowed.header("x-ratelimit-remaining"), ["4"], "as Envoy tells it");
+    assert_eq!(allowed.header("x-ratelimit-remaining"), ["4"], "the header of Envoy");
     let limit = allowed.header("x-ratelimit-limit")[0];
     assert!(limit.starts_with("5, "), "{limit}");
     for part in [r#"5;w=3600;name="logins""#, r#"1000;w=60;name="per-address""#] {
@@ -75,15 +75,15 @@ fn clients_of_envoy_are_limited_and_told_how_they_stand() {
 
     let other = edge.get("/", "ann");
     assert_eq!(other.status, 200, "other pages are not the login's");
-    // Seven were let through, and one that was waited for; none that was refused is among them.
+    // Seven requests and the first probe passed; refused ones are not charged.
     let remaining: u64 = other.header("x-ratelimit-remaining")[0].parse().unwrap();
     assert!((992..=999).contains(&remaining), "{remaining}");
 }
 
 #[test]
-fn what_an_answer_says_it_cost_is_charged_after_it() {
+fn the_cost_in_an_answer_is_charged_afterwards() {
     let edge = start(false);
-    // Each is let through while anything is left, and charged with what its answer says.
+    // A request passes while any units are left, and is charged the cost in its answer.
     for (user, used) in [("ann", "100"), ("bob", "150")] {
         assert_eq!(edge.get(&format!("/tokens/{used}"), user).status, 200);
         let status = || edge.get("/tokens/0", user).status;
@@ -100,19 +100,19 @@ fn what_an_answer_says_it_cost_is_charged_after_it() {
 }
 
 #[test]
-fn what_an_answer_gives_back_is_there_again() {
+fn units_in_a_failed_answer_are_refunded() {
     let edge = start(false);
     let failing = "ann\r\nx-fail: yes";
-    // Charged before, and given back after an answer that says so: there is always room for one more.
+    // Charged before and refunded after each failed answer, so that one more always passes.
     for _ in 0..6 {
         let status = || edge.get("/orders", failing).status;
         eventually(status, |status| *status == 200);
     }
-    assert_eq!(edge.statuses("/orders", "bob", 4), [200, 200, 200, 429], "nothing comes back");
+    assert_eq!(edge.statuses("/orders", "bob", 4), [200, 200, 200, 429], "no refund");
 }
 
 #[test]
-fn what_becomes_of_requests_without_sluicegate_envoy_is_told_itself() {
+fn failure_mode_deny_applies_without_sluicegate() {
     for (deny, status) in [(false, 200), (true, 500)] {
         let mut edge = start(deny);
         assert_eq!(edge.get("/", "ann").status, 200);

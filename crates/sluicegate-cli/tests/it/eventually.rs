@@ -1,13 +1,13 @@
-//! Waiting for what another process is about to do, for so long and no longer.
+//! A wait for another process, with a time limit.
 
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// Far more than anything here takes, on a machine that is busy with other things too.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The time limit, far above any wait here even on a busy machine.
+const TIMEOUT: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// What `look` finds, as soon as it finds what is wanted.
+/// Polls `look` until its result is `wanted`, and returns it.
 #[allow(clippy::disallowed_methods, reason = "another process has its own time")]
 pub(super) fn eventually<T: std::fmt::Display>(
     mut look: impl FnMut() -> T,
@@ -19,7 +19,7 @@ pub(super) fn eventually<T: std::fmt::Display>(
         if wanted(&found) {
             return found;
         }
-        assert!(started.elapsed() < PATIENCE, "not within {PATIENCE:?}; the last was: {found}");
+        assert!(started.elapsed() < TIMEOUT, "not within {TIMEOUT:?}; the last was: {found}");
         thread::sleep(PAUSE);
     }
 }

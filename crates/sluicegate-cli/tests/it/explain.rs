@@ -24,7 +24,7 @@ fn explained(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn what_applies_and_why_is_said_rule_by_rule() {
+fn explains_each_rule() {
     let checkout = ["--method", "POST", "--path", "/checkout?x=1", "-H", "X-User-Id: 42"];
     let out = explained(&checkout);
     assert!(out.contains("POST /checkout"), "{out}");
@@ -37,7 +37,7 @@ fn what_applies_and_why_is_said_rule_by_rule() {
 }
 
 #[test]
-fn a_secret_is_masked() {
+fn masks_secrets() {
     let key = ["--host", "api.example.com", "-H", "x-api-key: topsecret"];
     let out = explained(&key);
     assert!(out.contains("+ partners: applies"), "{out}");
@@ -46,31 +46,31 @@ fn a_secret_is_masked() {
 }
 
 #[test]
-fn the_address_is_that_of_the_connection() {
+fn trusts_forwarded_addresses_only_of_proxies() {
     assert!(explained(&["--ip", "203.0.113.9"]).contains("ip = 203.0.113.9"));
     let forwarded = "X-Forwarded-For: 198.51.100.7";
     let out = explained(&["--ip", "10.0.0.1", "-H", forwarded]);
     assert!(out.contains("ip = 198.51.100.7"), "{out}");
     let out = explained(&["--ip", "203.0.113.9", "-H", forwarded]);
-    assert!(out.contains("ip = 203.0.113.9"), "a stranger is not believed: {out}");
+    assert!(out.contains("ip = 203.0.113.9"), "not a trusted proxy: {out}");
 }
 
 #[test]
-fn numbers_among_the_attributes_are_compared_as_such() {
+fn compares_numeric_attributes_as_numbers() {
     let young = |age: &str| explained(&["--attribute", &format!("account_age_days={age}")]);
     assert!(young("7").contains("+ young: applies"));
     assert!(young("100").contains("- young: does not apply"));
 }
 
 #[test]
-fn the_time_can_be_chosen() {
+fn explains_at_a_given_time() {
     let night = |at: &str| explained(&["--ip", "203.0.113.9", "--at", at]);
     assert!(night("2026-11-27T23:00Z").contains("+ night: applies"));
     assert!(night("2026-11-27T23:00+02:00").contains("- night: does not apply"));
 }
 
 #[test]
-fn a_body_and_a_cost_are_counted() {
+fn counts_body_size_and_cost() {
     let out = explained(&["--ip", "203.0.113.9", "--body-size", "64KiB"]);
     assert!(out.contains("64 of 1000/min"), "{out}");
     let out = explained(&["--cost", "7", "--method", "POST", "--path", "/checkout"]);
@@ -78,7 +78,7 @@ fn a_body_and_a_cost_are_counted() {
 }
 
 #[test]
-fn nothing_is_explained_by_a_file_with_mistakes() {
+fn rejects_a_file_with_errors() {
     let folder = Folder::new();
     let path = folder.write("rules.yaml", "rules: [{ nme: a }]");
     let (code, out, error) = run(&["explain", &path]);
@@ -87,7 +87,7 @@ fn nothing_is_explained_by_a_file_with_mistakes() {
 }
 
 #[test]
-fn descriptors_are_explained_as_the_service_reads_them() {
+fn explains_descriptors() {
     let folder = Folder::new();
     let path = folder.write(
         "rules.yaml",

@@ -1,4 +1,4 @@
-//! The guide: what it shows is what the program says.
+//! Examples and outputs in `docs/rules.md`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ fn guide() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../docs/rules.md")
 }
 
-/// A block of the guide: where its lines are, and what kind it says it is.
+/// A code block of the guide.
 struct Block {
     kind: String,
     first: usize,
@@ -42,16 +42,16 @@ fn words(command: &str) -> Vec<String> {
         .collect()
 }
 
-fn said(folder: &Folder, command: &str) -> String {
+fn output(folder: &Folder, command: &str) -> String {
     let words = words(command.strip_prefix("$ sluicegate ").unwrap());
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let (_, out, error) = ended(sluicegate(&words).current_dir(folder.path()));
     out + &error
 }
 
-/// `SLUICEGATE_WRITE=1` writes what the program says into the guide.
+/// `SLUICEGATE_WRITE=1` writes the current outputs into the guide.
 #[test]
-fn the_guide_shows_what_the_program_says() {
+fn documented_outputs_are_current() {
     let folder = Folder::new();
     let text = fs::read_to_string(guide()).unwrap();
     let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -64,34 +64,34 @@ fn the_guide_shows_what_the_program_says() {
             folder.write("rules.yaml", &content);
         }
         if block.kind == "console" {
-            let said = said(&folder, &lines[first]);
+            let output = output(&folder, &lines[first]);
             let fresh: Vec<String> =
-                said.trim_end().lines().map(|line| line.trim_end().to_owned()).collect();
+                output.trim_end().lines().map(|line| line.trim_end().to_owned()).collect();
             shown += 1;
             moved +=
                 isize::try_from(fresh.len()).unwrap() - isize::try_from(end - first - 1).unwrap();
             lines.splice(first + 1..end, fresh);
         }
     }
-    assert!(shown >= 3, "there are commands to try");
+    assert!(shown >= 3, "the guide has commands");
     let fresh = lines.join("\n") + "\n";
     if std::env::var_os("SLUICEGATE_WRITE").is_some() {
         fs::write(guide(), &fresh).unwrap();
     }
-    let differing = text.lines().zip(fresh.lines()).find(|(shown, said)| shown != said);
-    assert_eq!(differing, None, "run this test with SLUICEGATE_WRITE=1 to write the guide anew");
+    let differing = text.lines().zip(fresh.lines()).find(|(shown, current)| shown != current);
+    assert_eq!(differing, None, "run this test with SLUICEGATE_WRITE=1 to update the guide");
     assert_eq!(text.len(), fresh.len());
 }
 
 #[test]
-fn every_whole_file_in_the_guide_is_right() {
+fn documented_files_are_valid() {
     let text = fs::read_to_string(guide()).unwrap();
     let lines: Vec<String> = text.lines().map(str::to_owned).collect();
     let mut files = 0;
     for block in blocks(&lines).iter().filter(|block| block.kind == "yaml") {
         let content = lines[block.first..block.end].join("\n");
         let whole = ["identify:", "rules:"].iter().any(|field| content.starts_with(field));
-        // Files it names are not there, and one block is about mistakes.
+        // Skips files that name other files; one block has intentional errors.
         if whole && !content.contains("_file:") && !content.contains("table: tiers.yaml") {
             files += 1;
             let wrong = content.contains("sekret");
@@ -99,5 +99,5 @@ fn every_whole_file_in_the_guide_is_right() {
             assert_eq!(read.is_err(), wrong, "line {}: {read:?}", block.first);
         }
     }
-    assert!(files >= 3, "there are files to read");
+    assert!(files >= 3, "the guide has files");
 }

@@ -1,9 +1,9 @@
-//! Requests as curl sends them.
+//! HTTP requests like those of curl.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
 
-fn ask(address: &str, method: &str, path: &str, body: &str) -> String {
+fn send(address: &str, method: &str, path: &str, body: &str) -> String {
     let mut stream = TcpStream::connect(address).unwrap();
     let length = body.len();
     let request = format!(
@@ -19,7 +19,7 @@ fn ask(address: &str, method: &str, path: &str, body: &str) -> String {
 
 /// The answer to `curl -d body`.
 pub(super) fn post(address: &str, path: &str, body: &str) -> String {
-    ask(address, "POST", path, body)
+    send(address, "POST", path, body)
 }
 
 /// The status of the answer to `curl -d body`.
@@ -27,9 +27,9 @@ pub(super) fn status(address: &str, path: &str, body: &str) -> String {
     post(address, path, body).split(' ').nth(1).unwrap().to_owned()
 }
 
-/// The answer to `curl` without anything else.
+/// The answer to `curl` without options.
 pub(super) fn get(address: &str, path: &str) -> String {
-    ask(address, "GET", path, "")
+    send(address, "GET", path, "")
 }
 
 /// All metrics.

@@ -1,4 +1,4 @@
-//! The program as a child of the test.
+//! The program as a child process.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Read};
@@ -30,14 +30,14 @@ pub(super) fn sluicegate(arguments: &[&str]) -> Command {
     ] {
         command.env_remove(format!("SLUICEGATE_{setting}"));
     }
-    // Several run at a time: none of them on the usual ports.
+    // Free ports, because several servers run concurrently.
     for protocol in ["GRPC", "RESP"] {
         command.env(format!("SLUICEGATE_{protocol}"), "127.0.0.1:0");
     }
     command
 }
 
-/// Runs to the end: exit code, standard output, standard error.
+/// Runs the program. Returns exit code, standard output and standard error.
 pub(super) fn run(arguments: &[&str]) -> (Option<i32>, String, String) {
     ended(&mut sluicegate(arguments))
 }
@@ -47,12 +47,12 @@ pub(super) fn ended(command: &mut Command) -> (Option<i32>, String, String) {
     (status.code(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
 }
 
-/// A server that is stopped with the test, however the test ends.
+/// A server that is killed at the end of the test.
 pub(super) struct Serving {
     pub(super) child: Child,
     stdout: BufReader<ChildStdout>,
     pub(super) greeting: String,
-    /// Where it listens.
+    /// The HTTP address.
     pub(super) address: String,
 }
 
@@ -72,12 +72,12 @@ impl Serving {
         Self { child, stdout, greeting, address }
     }
 
-    /// Where it listens for the protocol with this scheme: `http`, `grpc` or `redis`.
+    /// The address for a scheme: `http`, `grpc` or `redis`.
     pub(super) fn listens(&self, scheme: &str) -> String {
         listens(&self.greeting, scheme)
     }
 
-    /// The address and the body of a line to try.
+    /// The address and the body of an example command.
     pub(super) fn example(&self, endpoint: &str) -> (&str, &str) {
         let (before, line) = self.greeting.split_once(&format!("/v1/{endpoint} -d '")).unwrap();
         let address = before.rsplit_once("curl -i http://").unwrap().1;
@@ -89,7 +89,7 @@ impl Serving {
         assert!(Command::new("kill").args([signal, &id]).status().unwrap().success());
     }
 
-    /// Sends a signal and waits for the end: exit code, last lines and log.
+    /// Sends a signal and waits for the end. Returns exit code, last lines and log.
     pub(super) fn stop(mut self, signal: &str) -> (Option<i32>, String, String) {
         self.signal(signal);
         let (mut out, mut log) = (String::new(), String::new());
@@ -106,7 +106,7 @@ impl Drop for Serving {
     }
 }
 
-/// A folder of its own, removed with the test.
+/// A temporary folder, removed at the end of the test.
 pub(super) struct Folder(PathBuf);
 
 impl Folder {
@@ -123,12 +123,12 @@ impl Folder {
         &self.0
     }
 
-    /// The path of something in it.
+    /// The path of an entry.
     pub(super) fn at(&self, name: &str) -> String {
         self.0.join(name).to_str().unwrap().to_owned()
     }
 
-    /// Writes a file in it, in place; its path.
+    /// Writes a file in place. Returns its path.
     pub(super) fn write(&self, name: &str, text: &str) -> String {
         let path = self.at(name);
         fs::create_dir_all(Path::new(&path).parent().unwrap()).unwrap();

@@ -1,4 +1,4 @@
-//! Behind a real nginx and a real Caddy, as `examples` has them: what their clients see.
+//! The configurations in `examples/nginx` and `examples/caddy`, with the real proxies.
 
 use std::fs;
 use std::net::Ipv4Addr;
@@ -6,18 +6,18 @@ use std::process::Command;
 
 use sluicegate_testkit::free_port;
 
-use super::edge::{Edge, Service, service, substituted};
+use super::external_tools::program;
 use super::program::{Folder, Serving, sluicegate};
-use super::tools::program;
+use super::proxy_setup::{Edge, Service, service, substituted};
 
-/// The proxies that ask about each request by HTTP.
+/// The proxies that send each request to Sluicegate by HTTP.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Proxy {
     Nginx,
     Caddy,
 }
 
-/// What becomes of requests while Sluicegate is not there.
+/// The failure mode while Sluicegate is unreachable.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) enum Without {
     Open,
@@ -32,14 +32,14 @@ impl Proxy {
         format!("{}/../../examples/{folder}/{name}", env!("CARGO_MANIFEST_DIR"))
     }
 
-    /// The example, with ports of its own.
-    fn config(self, port: u16, asked: &str, service: &Service, without: Without) -> String {
-        let own = |usual: &str| match usual {
+    /// The example on free ports.
+    fn config(self, port: u16, sluicegate: &str, service: &Service, without: Without) -> String {
+        let own = |default: &str| match default {
             "10000" => port.to_string(),
             "8080" => service.port.to_string(),
-            _ => asked.rsplit_once(':').unwrap().1.to_owned(),
+            _ => sluicegate.rsplit_once(':').unwrap().1.to_owned(),
         };
-        // A machine that is busy with other tests is no outage.
+        // Timeouts are raised, so that a busy test machine is not an outage.
         let (name, ports, timeouts) = match self {
             Self::Nginx => (
                 "nginx.conf",
@@ -56,8 +56,8 @@ impl Proxy {
         };
         let mut texts: Vec<(&str, String)> = Vec::new();
         for text in ports {
-            let usual = ["10000", "8080", "7070"].into_iter().find(|port| text.contains(port));
-            texts.push((text, text.replace(usual.unwrap(), &own(usual.unwrap()))));
+            let default = ["10000", "8080", "7070"].into_iter().find(|port| text.contains(port));
+            texts.push((text, text.replace(default.unwrap(), &own(default.unwrap()))));
         }
         for text in timeouts {
             texts.push((text, text.replace("50ms", "30s")));
@@ -79,7 +79,7 @@ impl Proxy {
                 let config = folder.write("nginx.conf", config);
                 let mut command = Command::new(nginx);
                 command.args(["-e", "stderr", "-p", &folder.at(""), "-c", &config]);
-                // One process, which ends with the test.
+                // A single process, so that killing it stops all.
                 command.args(["-g", "master_process off;"]);
                 command
             }
@@ -99,7 +99,7 @@ pub(super) fn start(proxy: Proxy, without: Without) -> Edge {
     start_with(proxy, without, &fs::read_to_string(proxy.example("rules.yaml")).unwrap())
 }
 
-/// The example, with these rules.
+/// Starts the example with these rules.
 pub(super) fn start_with(proxy: Proxy, without: Without, rules: &str) -> Edge {
     let (folder, port, service) = (Folder::new(), free_port(), service());
     let rules = folder.write("rules.yaml", rules);
@@ -110,7 +110,7 @@ pub(super) fn start_with(proxy: Proxy, without: Without, rules: &str) -> Edge {
 }
 
 #[test]
-fn clients_of_a_proxy_are_limited_and_told_how_they_stand() {
+fn proxies_limit_clients_and_send_headers() {
     for proxy in Proxy::ALL {
         let edge = start(proxy, Without::Open);
         let allowed = edge.get("/login?next=/", "ann");
@@ -131,9 +131,13 @@ fn clients_of_a_proxy_are_limited_and_told_how_they_stand() {
         let [seconds] = refused.header("retry-after")[..] else { panic!("{}", refused.text) };
         assert!((1..=3_600).contains(&seconds.parse::<u64>().unwrap()), "{seconds}");
 
-        assert_eq!(edge.get("/login", "bob").status, 429, "the name is the client's to choose");
+        assert_eq!(
+            edge.get("/login", "bob").status,
+            429,
+            "the client chooses the name, so it selects no counter"
+        );
         let other = edge.get_from(Ipv4Addr::new(127, 0, 0, 2), "/login");
-        assert_eq!(other.status, 200, "other addresses have their own");
+        assert_eq!(other.status, 200, "another address has its own counter");
         let other = edge.get("/", "ann");
         assert_eq!(other.header("x-ratelimit-limit"), ["1000"], "only the address is limited here");
     }
@@ -143,7 +147,7 @@ fn clients_of_a_proxy_are_limited_and_told_how_they_stand() {
 const USED: u64 = 400;
 
 #[test]
-fn what_clients_say_of_themselves_is_not_believed() {
+fn forged_headers_select_no_counter() {
     for proxy in Proxy::ALL {
         let edge = start(proxy, Without::Open);
         let left = |forged: &str| -> u64 {
@@ -151,7 +155,7 @@ fn what_clients_say_of_themselves_is_not_believed() {
             assert_eq!(answer.status, 200, "{proxy:?}, {forged}: {}", answer.text);
             answer.header("x-ratelimit-remaining")[0].parse().unwrap()
         };
-        // So many that what comes back in the meantime does not hide an address of its own.
+        // So many that refill in the meantime does not hide a separate counter.
         for _ in 0..USED {
             left("accept: */*");
         }
@@ -165,13 +169,13 @@ fn what_clients_say_of_themselves_is_not_believed() {
             "content-length: 0",
         ] {
             let left = left(forged);
-            assert!(left < 1_000 - USED / 2, "{proxy:?}, {forged} has {left} of its own");
+            assert!(left < 1_000 - USED / 2, "{proxy:?}, {forged} selects a counter with {left}");
         }
     }
 }
 
 #[test]
-fn what_becomes_of_requests_without_sluicegate_the_proxy_is_told_itself() {
+fn the_failure_mode_of_the_proxy_applies_without_sluicegate() {
     for (proxy, without, status) in [
         (Proxy::Nginx, Without::Open, 200),
         (Proxy::Nginx, Without::Closed, 500),

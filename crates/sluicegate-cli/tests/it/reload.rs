@@ -1,4 +1,4 @@
-//! Rules that change while they are gone by.
+//! Changes of the rule file while the program runs.
 
 #![cfg(unix)]
 
@@ -20,7 +20,7 @@ fn serve(path: &str) -> Serving {
     Serving::start(sluicegate(&["serve", "--config", path]))
 }
 
-/// Looks without taking, until the limit is this.
+/// Polls with a cost of 0 until the limit is this.
 fn see_limit(serving: &Serving, limit: u64) -> String {
     let look = r#"{"attributes":{"ip":"203.0.113.9","key":"k1"},"cost":0}"#;
     let wanted = format!("\"limit\":{limit},");
@@ -37,7 +37,7 @@ fn lines<'l>(log: &'l str, words: &str) -> Vec<&'l str> {
 }
 
 #[test]
-fn a_file_that_is_saved_in_place_is_gone_by() {
+fn reloads_a_file_saved_in_place() {
     let folder = Folder::new();
     let path = folder.write("rules.yaml", &rule("3/h"));
     let serving = serve(&path);
@@ -54,18 +54,18 @@ fn a_file_that_is_saved_in_place_is_gone_by() {
 }
 
 #[test]
-fn a_file_that_is_renamed_over_it_is_gone_by() {
+fn reloads_a_file_renamed_over_it() {
     let folder = Folder::new();
     let path = folder.write("rules.yaml", &rule("3/h"));
     let serving = serve(&path);
-    // The same size and, as `mv` keeps it, a time from before: another file all the same.
+    // The same size and, as after `mv`, an earlier modification time.
     folder.write("new.yaml.tmp", &rule("4/h"));
     fs::rename(folder.at("new.yaml.tmp"), &path).unwrap();
     see_limit(&serving, 4);
 }
 
 #[test]
-fn what_was_used_stays_used() {
+fn used_units_stay_used_after_a_reload() {
     let folder = Folder::new();
     let path = folder.write("rules.yaml", &rule("2/h"));
     let serving = serve(&path);
@@ -78,7 +78,7 @@ fn what_was_used_stays_used() {
 
 /// A folder as Kubernetes mounts one: files are links through `..data`, which is swapped.
 #[test]
-fn a_folder_whose_link_is_turned_elsewhere_is_gone_by() {
+fn reloads_after_a_link_is_retargeted() {
     let folder = Folder::new();
     let mount = |version: &str, limit: &str| {
         folder.write(&format!("mount/{version}/rules.yaml"), &rule(limit));
@@ -99,7 +99,7 @@ fn a_folder_whose_link_is_turned_elsewhere_is_gone_by() {
 }
 
 #[test]
-fn a_hangup_reads_the_file_at_once() {
+fn sighup_reloads_at_once() {
     let folder = Folder::new();
     let path = folder.write("rules.yaml", &rule("3/h"));
     let serving = serve(&path);
@@ -115,7 +115,7 @@ fn a_hangup_reads_the_file_at_once() {
 }
 
 #[test]
-fn a_broken_file_leaves_the_rules_as_they_are_and_is_reported_once() {
+fn an_invalid_file_keeps_the_rules_and_is_logged_once() {
     let folder = Folder::new();
     let path = folder.write("rules.yaml", &rule("3/h"));
     let serving = serve(&path);
@@ -125,7 +125,7 @@ fn a_broken_file_leaves_the_rules_as_they_are_and_is_reported_once() {
     see_metric(&serving, "sluicegate_rules_stale 1");
     see_metric(&serving, r#"sluicegate_rules_reloads_total{outcome="refused"} 1"#);
     see_limit(&serving, 3);
-    // Written again, it is as broken as before, and nothing new can be said about it.
+    // The same errors again, which are not logged again.
     folder.write("rules.yaml", &broken);
     see_metric(&serving, r#"sluicegate_rules_reloads_total{outcome="refused"} 2"#);
 
@@ -136,14 +136,14 @@ fn a_broken_file_leaves_the_rules_as_they_are_and_is_reported_once() {
     let refused = lines(&log, "rules not reloaded: ");
     assert_eq!(refused.len(), 1, "{log}");
     assert!(refused[0].contains(" ERROR "), "{log}");
-    assert!(refused[0].ends_with(&format!(" in {path}; the 1 rule from before stays in force")));
+    assert!(refused[0].ends_with(&format!(" in {path}; the previous 1 rule stays in force")));
     assert!(log.contains("error[unknown-field]: there is no field `limt` in a rule\n"), "{log}");
     assert!(log.contains(&format!("--> {path}:2:")), "{log}");
     assert!(log.contains("did you mean `limit`?"), "{log}");
 }
 
 #[test]
-fn a_file_that_is_gone_leaves_the_rules_as_they_are() {
+fn a_missing_file_keeps_the_rules() {
     let folder = Folder::new();
     let path = folder.write("rules.yaml", &rule("3/h"));
     let serving = serve(&path);
@@ -157,7 +157,7 @@ fn a_file_that_is_gone_leaves_the_rules_as_they_are() {
 }
 
 #[test]
-fn an_included_file_is_followed_and_so_is_one_that_comes_later() {
+fn reloads_changed_and_new_included_files() {
     let folder = Folder::new();
     let path = folder.write("rules.yaml", &format!("{HEAD}include: [more/*.yaml]\n"));
     folder.write("more/a.yaml", "rules: [{ name: api, key: ip, limit: 3/h }]\n");
@@ -175,7 +175,7 @@ fn an_included_file_is_followed_and_so_is_one_that_comes_later() {
 }
 
 #[test]
-fn a_table_of_tiers_is_followed() {
+fn reloads_a_changed_table_of_tiers() {
     let folder = Folder::new();
     let rules = format!(
         "{HEAD}
@@ -202,7 +202,7 @@ rules: [{{ name: api, key: key, limit: {{ tier: api }} }}]
 }
 
 #[test]
-fn what_cannot_change_while_it_runs_is_said() {
+fn warns_about_settings_that_need_a_restart() {
     let folder = Folder::new();
     let path = folder.write("rules.yaml", &rule("3/h"));
     let serving = serve(&path);
@@ -214,22 +214,21 @@ fn what_cannot_change_while_it_runs_is_said() {
     let (_, _, log) = serving.stop("-TERM");
     for setting in ["store", "listen"] {
         let words = format!("`{setting}` has changed in {path}; it takes effect at the next start");
-        let said = lines(&log, &words);
-        assert_eq!(said.len(), 1, "{log}");
-        assert!(said[0].contains(" WARN "), "{log}");
+        let warnings = lines(&log, &words);
+        assert_eq!(warnings.len(), 1, "{log}");
+        assert!(warnings[0].contains(" WARN "), "{log}");
     }
 }
 
 #[test]
-fn warnings_of_a_file_that_is_read_again_are_logged() {
+fn logs_warnings_of_a_reloaded_file() {
     let folder = Folder::new();
     let path = folder.write("rules.yaml", &rule("3/h"));
     let serving = serve(&path);
-    let twice =
-        "rules:\n  - { name: a, key: ip, limit: 6/h }\n  - { name: b, key: ip, limit: 6/h }\n";
-    folder.write("rules.yaml", &format!("{HEAD}{twice}"));
+    let burst = "rules: [{ name: api, key: ip, limit: 6/h }, { name: b, key: ip, limit: 1/min burst 500 }]\n";
+    folder.write("rules.yaml", &format!("{HEAD}{burst}"));
     see_limit(&serving, 6);
     let (_, _, log) = serving.stop("-TERM");
     assert_eq!(lines(&log, "WARN").len(), 1, "{log}");
-    assert!(log.contains("warning[hidden]: "), "{log}");
+    assert!(log.contains("warning[large-burst]: "), "{log}");
 }

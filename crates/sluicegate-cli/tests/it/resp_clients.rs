@@ -1,16 +1,16 @@
-//! Real clients of Redis, and its module for throttling, against the program.
+//! Real Redis clients and the redis-cell module.
 
 use std::path::PathBuf;
 use std::process::Command;
 
 use redis::{Connection, RedisResult};
-use sluicegate_testkit::{Kind, Server};
+use sluicegate_testkit::{Server, ServerKind};
 
+use super::external_tools::{printed, tool};
 use super::http;
 use super::program::{Serving, sluicegate};
-use super::tools::{printed, tool};
 
-/// A server on ports of its own, and where it speaks the protocol of Redis.
+/// A server, with its address and its port for the Redis protocol.
 fn serving() -> (Serving, String, String) {
     let serving = Serving::start(sluicegate(&["serve", "--http", "127.0.0.1:0", "--log", "warn"]));
     let address = serving.listens("redis");
@@ -23,7 +23,7 @@ fn client(name: &str) -> PathBuf {
 }
 
 #[test]
-fn redis_cli_asks() {
+fn redis_cli_works() {
     let (_serving, _, port) = serving();
     let cli =
         |arguments: &[&str]| printed(Command::new("redis-cli").args(["-p", &port]).args(arguments));
@@ -37,7 +37,7 @@ fn redis_cli_asks() {
 }
 
 #[test]
-fn redis_benchmark_asks_a_hundred_thousand_times() {
+fn redis_benchmark_sends_a_hundred_thousand_commands() {
     let (serving, _, port) = serving();
     let output = printed(Command::new("redis-benchmark").args(["-p", &port]).args([
         "-P",
@@ -60,7 +60,7 @@ fn redis_benchmark_asks_a_hundred_thousand_times() {
 }
 
 #[test]
-fn redis_py_asks() {
+fn redis_py_works() {
     let (_serving, _, port) = serving();
     let mut python = Command::new("python3");
     python.env("PYTHONPATH", tool("redis-py")).arg(client("redis_py.py")).arg(port);
@@ -68,7 +68,7 @@ fn redis_py_asks() {
 }
 
 #[test]
-fn ioredis_asks() {
+fn ioredis_works() {
     let (_serving, _, port) = serving();
     let mut node = Command::new("node");
     node.arg(client("ioredis.js")).arg(port).arg(tool("ioredis"));
@@ -80,7 +80,7 @@ fn connected(address: &str) -> Connection {
 }
 
 #[test]
-fn redis_rs_asks() {
+fn redis_rs_works() {
     let (_serving, address, _) = serving();
     for version in ["", "/?protocol=resp3"] {
         let mut connection = connected(&format!("{address}{version}"));
@@ -100,7 +100,7 @@ fn redis_rs_asks() {
     }
 }
 
-/// A small generator is enough: the same numbers every time.
+/// A small xorshift generator with a fixed seed.
 fn numbers() -> impl FnMut(i64) -> i64 {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     move |below| {
@@ -115,14 +115,14 @@ fn throttle(connection: &mut Connection, key: &str, numbers: &[i64]) -> RedisRes
     redis::cmd("CL.THROTTLE").arg(key).arg(numbers).query(connection)
 }
 
-/// The same calls to redis-cell itself. A unit takes so long to come back that it does not matter
-/// that the two are asked one after the other.
+/// Sends the same calls to redis-cell. Refill is so slow that the time between the two calls does
+/// not matter.
 #[test]
-fn the_real_module_gives_the_same_answers() {
+fn redis_cell_gives_the_same_answers() {
     const SHORTEST_UNIT: i64 = 1_000;
     let module = tool("redis-cell/libredis_cell.so");
     let redis =
-        Server::setup(Kind::Redis).line(&format!("loadmodule {}", module.display())).start();
+        Server::setup(ServerKind::Redis).line(&format!("loadmodule {}", module.display())).start();
     let (_serving, address, _) = serving();
     let mut theirs = connected(&redis.address().to_string());
     let mut ours = connected(&address);
@@ -139,29 +139,29 @@ fn the_real_module_gives_the_same_answers() {
                 2 => max_burst + 2 + next(3),
                 _ => 1 + next(3),
             };
-            let asked = [max_burst, count, period, quantity];
-            let expected = throttle(&mut theirs, &key, &asked).unwrap();
-            let found = throttle(&mut ours, &key, &asked).unwrap();
-            assert_eq!(found[..3], expected[..3], "{key} {asked:?}: call {call}");
+            let numbers = [max_burst, count, period, quantity];
+            let expected = throttle(&mut theirs, &key, &numbers).unwrap();
+            let found = throttle(&mut ours, &key, &numbers).unwrap();
+            assert_eq!(found[..3], expected[..3], "{key} {numbers:?}: call {call}");
             limited += found[0];
             for (found, expected) in found.into_iter().zip(expected).skip(3) {
-                // Theirs are cut off, ours rounded up; beyond that only time has passed.
+                // Theirs are truncated and ours rounded up; the rest is elapsed time.
                 let more = found - expected;
                 let right = if expected < 0 { more == 0 } else { (-60..=61).contains(&more) };
                 let right = right && (call > 0 || (0..=1).contains(&more));
-                assert!(right, "{key} {asked:?}: call {call}: {found} for {expected}");
+                assert!(right, "{key} {numbers:?}: call {call}: {found} for {expected}");
             }
         }
     }
     assert!((500..3_000).contains(&limited), "both answers, often: {limited}");
 }
 
-/// What the module says of commands that are wrong.
+/// Compares the errors for invalid commands.
 #[test]
-fn the_real_module_refuses_in_the_same_words() {
+fn redis_cell_gives_the_same_errors() {
     let module = tool("redis-cell/libredis_cell.so");
     let redis =
-        Server::setup(Kind::Redis).line(&format!("loadmodule {}", module.display())).start();
+        Server::setup(ServerKind::Redis).line(&format!("loadmodule {}", module.display())).start();
     let (_serving, address, _) = serving();
     let mut theirs = connected(&redis.address().to_string());
     let mut ours = connected(&address);
@@ -174,11 +174,11 @@ fn the_real_module_refuses_in_the_same_words() {
         &["k", "1", "2", "3", "one"],
         &["k", "1", "99999999999999999999", "3"],
     ] {
-        let ask = |connection: &mut Connection| {
+        let error = |connection: &mut Connection| {
             let answer: RedisResult<redis::Value> =
                 redis::cmd("CL.THROTTLE").arg(arguments).query(connection);
             answer.unwrap_err().to_string()
         };
-        assert_eq!(ask(&mut ours), ask(&mut theirs), "{arguments:?}");
+        assert_eq!(error(&mut ours), error(&mut theirs), "{arguments:?}");
     }
 }

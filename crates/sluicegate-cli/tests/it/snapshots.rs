@@ -1,4 +1,4 @@
-//! Counters that are kept over a restart.
+//! Snapshots, which keep counters over a restart.
 
 use std::fs;
 use std::io::{BufRead, BufReader};
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use super::http::status;
 use super::program::{Serving, run, sluicegate};
 
-/// A file of its own, removed with the test.
+/// The path of a snapshot, removed at the end of the test.
 struct Snapshot(PathBuf);
 
 impl Snapshot {
@@ -24,11 +24,11 @@ impl Snapshot {
         Serving::start(sluicegate(&[&arguments[..], &more].concat()))
     }
 
-    /// The line about this file, with the name of the file left out.
-    fn line(&self, said: &str) -> String {
+    /// The only line about this file, with its path replaced by `FILE`.
+    fn line(&self, text: &str) -> String {
         let name = self.0.display().to_string();
-        let lines: Vec<_> = said.lines().filter(|line| line.contains(&name)).collect();
-        assert_eq!(lines.len(), 1, "one line about {name}, in: {said}");
+        let lines: Vec<_> = text.lines().filter(|line| line.contains(&name)).collect();
+        assert_eq!(lines.len(), 1, "one line about {name}, in: {text}");
         lines[0].replace(&name, "FILE")
     }
 }
@@ -46,7 +46,7 @@ fn statuses(serving: &Serving, count: usize) -> Vec<String> {
 }
 
 #[test]
-fn what_was_spent_is_still_spent_after_a_restart() {
+fn used_units_stay_used_after_a_restart() {
     let snapshot = Snapshot::new("restart");
     let serving = snapshot.serve("1h");
     let line = "sluicegate: the snapshot FILE is not there yet; starting empty";
@@ -64,13 +64,13 @@ fn what_was_spent_is_still_spent_after_a_restart() {
 }
 
 #[test]
-fn a_crash_loses_what_came_after_the_last_snapshot_at_most() {
+fn a_crash_loses_only_units_since_the_last_snapshot() {
     let snapshot = Snapshot::new("crash");
     let mut serving = snapshot.serve("1s");
     assert_eq!(statuses(&serving, 4), ["200"; 4]);
     let marker = r#"{"key":"marker","quota":"1/h"}"#;
     assert_eq!(status(&serving.address, "/v1/throttle", marker), "200");
-    // The first that has the marker may have been begun before it; the second was not.
+    // The first snapshot with the marker may have begun before it; the second has not.
     let log = BufReader::new(serving.child.stderr.take().unwrap()).lines().map(Result::unwrap);
     let with_it = log.filter(|line| line.contains("snapshot taken counters=2 "));
     assert_eq!(with_it.take(2).count(), 2);
@@ -82,7 +82,7 @@ fn a_crash_loses_what_came_after_the_last_snapshot_at_most() {
 }
 
 #[test]
-fn with_a_file_that_can_not_be_read_it_says_so_and_serves() {
+fn starts_empty_with_an_unreadable_snapshot() {
     let snapshot = Snapshot::new("damaged");
     fs::write(&snapshot.0, "this is not what it should be, by any means whatsoever").unwrap();
     let serving = snapshot.serve("1h");
@@ -98,7 +98,7 @@ fn with_a_file_that_can_not_be_read_it_says_so_and_serves() {
 }
 
 #[test]
-fn a_snapshot_that_can_not_be_written_is_an_error_in_the_end() {
+fn an_unwritable_snapshot_is_an_error_at_the_end() {
     let folder = Snapshot::new("nowhere");
     let path = folder.0.join("snapshot");
     let arguments = ["serve", "--http", "127.0.0.1:0", "--snapshot", path.to_str().unwrap()];
@@ -112,7 +112,7 @@ fn a_snapshot_that_can_not_be_written_is_an_error_in_the_end() {
 }
 
 #[test]
-fn who_can_not_start_leaves_the_snapshot_alone() {
+fn a_failed_start_leaves_the_snapshot_untouched() {
     let snapshot = Snapshot::new("alone");
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();

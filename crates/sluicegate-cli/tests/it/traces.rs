@@ -1,4 +1,4 @@
-//! `sluicegate serve --trace`, and what `sluicegate audit` says about what it wrote.
+//! `sluicegate serve --trace`, audited by `sluicegate audit`.
 
 use std::fs;
 use std::thread;
@@ -9,7 +9,7 @@ use super::eventually::eventually;
 use super::http::{metrics, post};
 use super::program::{Folder, Serving, run, sluicegate};
 
-/// Rules of many kinds, with a quota in each that is soon used up.
+/// Rules of many kinds, each with a small quota.
 const RULES: &str = "
 store: { redis: { url: 'redis://127.0.0.1:1', deadline: 1s } }
 secret: ${SLUICEGATE_SECRET}
@@ -26,17 +26,17 @@ rules:
 
 const PATHS: [&str; 7] = ["/burst", "/daily", "/strict", "/both", "/tiered", "/slots", "/slots"];
 
-/// An API key, which has no business in a trace.
+/// An API key, which must not be in a trace.
 fn api_key(number: usize) -> String {
     format!("sk-live-{number}")
 }
 
-/// Asks about every path, many times, for a few callers.
-fn ask(address: &str, times: usize) -> usize {
+/// Checks every path many times for a few callers. Returns the number of refusals.
+fn send_checks(address: &str, times: usize) -> usize {
     let mut refused = 0;
     for turn in 0..times {
         let (path, key) = (PATHS[turn % PATHS.len()], api_key(turn % 3));
-        // The tier of the third caller changes on the way.
+        // The tier of the third caller changes halfway.
         let tier = if turn % 3 == 2 && turn > times / 2 { "pro" } else { "free" };
         let body =
             format!(r#"{{"attributes":{{"api_key":"{key}","path":"{path}","plan":"{tier}"}}}}"#);
@@ -60,7 +60,7 @@ fn serve(folder: &Folder, trace: &str, more: &[&str]) -> Serving {
     Serving::start(command)
 }
 
-/// The first refusals of a rule become admissions.
+/// Changes the first refusals of a rule to admissions.
 fn tampered(text: &str, rule: &str, count: usize) -> String {
     let mut left = count;
     let lines = text.lines().map(|line| {
@@ -73,18 +73,18 @@ fn tampered(text: &str, rule: &str, count: usize) -> String {
         format!("{}\n", line.replace("\"allowed\":false", "\"allowed\":true"))
     });
     let tampered = lines.collect();
-    assert_eq!(left, 0, "as many were refused");
+    assert_eq!(left, 0, "the trace has enough refusals");
     tampered
 }
 
 #[test]
-fn what_was_served_stands_up_to_an_audit_and_what_was_forged_does_not() {
+fn an_audit_accepts_a_real_trace_and_rejects_a_forged_one() {
     let folder = Folder::new();
     let trace = folder.at("trace.jsonl");
     let serving = serve(&folder, &trace, &["--store", "memory", "--node", "north"]);
     thread::scope(|scope| {
         for _ in 0..2 {
-            scope.spawn(|| assert!(ask(&serving.address, 200) > 20));
+            scope.spawn(|| assert!(send_checks(&serving.address, 200) > 20));
         }
     });
     for _ in 0..9 {
@@ -128,7 +128,7 @@ fn what_was_served_stands_up_to_an_audit_and_what_was_forged_does_not() {
 }
 
 #[test]
-fn traces_of_nodes_that_share_a_store_are_audited_together() {
+fn audits_the_traces_of_nodes_together() {
     retry_if_stalled(|| {
         let (server, folder) = (Server::redis(), Folder::new());
         let traces = ["a", "b"].map(|node| folder.at(&format!("{node}.jsonl")));
@@ -139,7 +139,7 @@ fn traces_of_nodes_that_share_a_store_are_audited_together() {
         });
         thread::scope(|scope| {
             for node in &nodes {
-                scope.spawn(|| assert!(ask(&node.address, 200) > 20));
+                scope.spawn(|| assert!(send_checks(&node.address, 200) > 20));
             }
         });
         for node in nodes {
@@ -150,7 +150,7 @@ fn traces_of_nodes_that_share_a_store_are_audited_together() {
         let (code, out, error) = run(&["audit", a, b]);
         assert_eq!((code, error.as_str()), (Some(0), ""), "{out}");
         assert!(out.contains(" of 2 nodes in "), "{out}");
-        // Half of it is not the whole: what the other node took is missing in the answers.
+        // One trace alone lacks the grants of the other node.
         let (code, out, _) = run(&["audit", a]);
         assert!(code == Some(1) || out.contains(" within bounds"), "{out}");
         let text = fs::read_to_string(a).unwrap();
@@ -168,11 +168,11 @@ fn traces_of_nodes_that_share_a_store_are_audited_together() {
 }
 
 #[test]
-fn rules_that_change_on_the_way_are_told_and_counters_go_on() {
+fn a_trace_contains_changed_rules_and_the_audit_continues() {
     let folder = Folder::new();
     let trace = folder.at("trace.jsonl");
     let serving = serve(&folder, &trace, &["--store", "memory"]);
-    ask(&serving.address, 150);
+    send_checks(&serving.address, 150);
     let loaded =
         |count: usize| format!("\nsluicegate_rules_reloads_total{{outcome=\"loaded\"}} {count}\n");
     folder.write(
@@ -180,18 +180,21 @@ fn rules_that_change_on_the_way_are_told_and_counters_go_on() {
         &RULES.replace("10/min", "30/min").replace("600/min burst 5", "60/min burst 3"),
     );
     eventually(|| metrics(&serving.address), |scrape| scrape.contains(&loaded(1)));
-    ask(&serving.address, 150);
+    send_checks(&serving.address, 150);
     let (code, _, _) = serving.stop("-TERM");
     assert_eq!(code, Some(0));
     let text = fs::read_to_string(&trace).unwrap();
-    assert!(text.contains("\"10/min\"") && text.contains("\"30/min\""), "both are there");
+    assert!(
+        text.contains("\"10/min\"") && text.contains("\"30/min\""),
+        "both limits are in the trace"
+    );
     let (code, out, error) = run(&["audit", &trace]);
     assert_eq!((code, error.as_str()), (Some(0), ""), "{out}");
     assert_eq!(out.matches("\nstrict#").count(), 2, "{out}");
 }
 
 #[test]
-fn who_was_asked_nothing_has_a_trace_of_nothing() {
+fn an_idle_server_writes_an_empty_trace() {
     let folder = Folder::new();
     let trace = folder.at("trace.jsonl");
     let serving = serve(&folder, &trace, &["--store", "memory"]);
@@ -200,18 +203,21 @@ fn who_was_asked_nothing_has_a_trace_of_nothing() {
     assert!(out.contains("sluicegate: 0 decisions in the trace "), "{out}");
     let (code, out, error) = run(&["audit", &trace]);
     assert_eq!((code, error.as_str()), (Some(0), ""));
-    assert!(out.contains("note: there is not one entry, so nothing was checked\n"), "{out}");
+    assert!(out.contains("note: the trace has no entries, so nothing was checked\n"), "{out}");
 }
 
 #[test]
-fn a_trace_that_cannot_be_written_is_an_error_at_the_start() {
+fn an_unwritable_trace_is_an_error_at_the_start() {
     let folder = Folder::new();
     let nowhere = folder.at("no such folder/trace.jsonl");
     let arguments = ["serve", "--http", "127.0.0.1:0", "--trace", &nowhere];
     let (code, out, error) = run(&arguments);
     assert_eq!((code, out.as_str()), (Some(1), ""));
     assert!(error.starts_with(&format!("error: cannot write the trace {nowhere}: ")), "{error}");
-    assert!(error.contains("\nhint: give --trace a file in a folder that is there"), "{error}");
+    assert!(
+        error.contains("\nhint: give --trace a file in an existing, writable folder"),
+        "{error}"
+    );
     let (code, _, error) = run(&["serve", "--node", "north"]);
     assert_eq!(code, Some(2));
     assert!(error.contains("--trace"), "{error}");

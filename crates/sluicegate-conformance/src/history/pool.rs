@@ -1,11 +1,13 @@
-//! The counters that the threads of one round fight over.
+//! The counters shared by the threads of one round.
 
-use sluicegate::{Ask, Check, Cooldown, Escalation, Id, Limit, Period, Quota, Slices, Span, Time};
+use sluicegate::{
+    ChargeId, Check, Cooldown, Escalation, Limit, Operation, Period, Quota, Slices, Span, Time,
+};
 
-use super::dice::Dice;
+use sluicegate_testkit::Rng;
 
-/// Limits of every algorithm, so small that a few asks exhaust them and so quick that a step
-/// of the clock brings something back.
+/// Limits of every algorithm, so small that a few takes exhaust them and so fast that a step of
+/// the clock recovers something.
 pub(super) fn limits() -> Vec<Limit> {
     let quota = |text: &str| text.parse().expect("a quota");
     let escalation = Some(Escalation { factor: 2, max: Span::from_secs(1) });
@@ -42,15 +44,15 @@ pub(super) fn limits() -> Vec<Limit> {
 pub(super) struct Pool<'a> {
     limits: Vec<&'a Limit>,
     keys: &'a [String],
-    /// Contains whatever time it can become during the round.
+    /// Contains every time of the round.
     period: Period,
     round: usize,
 }
 
 impl<'a> Pool<'a> {
-    /// Keys that no other round has, so that a store may serve many rounds.
-    pub(super) fn keys(round: usize, dice: &mut Dice) -> Vec<String> {
-        (0..dice.between(2, 4)).map(|key| format!("{round}.{key}")).collect()
+    /// Returns keys that no other round has, so that a store may serve many rounds.
+    pub(super) fn keys(round: usize, rng: &mut Rng) -> Vec<String> {
+        (0..(2 + rng.index(3))).map(|key| format!("{round}.{key}")).collect()
     }
 
     pub(super) fn new(
@@ -58,31 +60,33 @@ impl<'a> Pool<'a> {
         keys: &'a [String],
         round: usize,
         start: Time,
-        dice: &mut Dice,
+        rng: &mut Rng,
     ) -> Self {
-        let limits = (0..dice.between(1, 3)).map(|_| dice.pick(limits)).collect();
+        let limits = (0..=rng.index(3)).map(|_| rng.pick(limits)).collect();
         let period = Period::new(start, start + Span::from_secs(86_400));
         Self { limits, keys, period: period.expect("a day is not empty"), round }
     }
 
-    /// A change of tier of this counter, one of a few that others tell as well, and that no other
-    /// round and no other counter does.
-    pub(super) fn rescale(&self, check: &Check<'_>, dice: &mut Dice) -> Ask {
-        let which = dice.below(2);
+    /// Returns a change of tier of this counter.
+    ///
+    /// One of a few that other threads use as well, and that no other round and no other counter
+    /// has.
+    pub(super) fn rescale(&self, check: &Check<'_>, rng: &mut Rng) -> Operation {
+        let which = rng.index(2);
         let quota = |text: &str| text.parse::<Quota>().expect("a quota");
         let from = [quota("2/s burst 6"), quota("9/s burst 1")][which];
         let key = self.keys.iter().position(|key| key.as_bytes() == check.key());
         let limit = self.limits.iter().position(|limit| limit.name() == check.limit().name());
         let counter = limit.unwrap_or(0) * self.keys.len() + key.unwrap_or(0);
         let change = (counter * 2 + which) as u128;
-        let id = Id::from_bits(1 << 127 | (self.round as u128) << 8 | change);
-        Ask::Rescale { from, id }
+        let id = ChargeId::from_bits(1 << 127 | (self.round as u128) << 8 | change);
+        Operation::Rescale { from, id }
     }
 
-    /// A check of one of the counters, most often of those that others check as well.
-    pub(super) fn check(&self, dice: &mut Dice) -> Check<'a> {
-        let key = if dice.one_in(2) { &self.keys[0] } else { dice.pick(self.keys) };
-        let limit: &Limit = self.limits[dice.below(self.limits.len())];
+    /// Returns a check of one of the counters, mostly of one that is contended.
+    pub(super) fn check(&self, rng: &mut Rng) -> Check<'a> {
+        let key = if rng.one_in(2) { &self.keys[0] } else { rng.pick(self.keys) };
+        let limit: &Limit = self.limits[rng.index(self.limits.len())];
         Check::new(limit, key).within(self.period)
     }
 }

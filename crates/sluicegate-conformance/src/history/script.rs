@@ -1,11 +1,11 @@
-//! What one thread is going to do, drawn beforehand so that no time is lost between its calls.
+//! The script of a thread, generated beforehand so that its calls follow each other closely.
 
-use sluicegate::{Ask, Check, Cost, Gate, Receipt, Span};
+use sluicegate::{Check, Cost, Mode, Operation, Receipt, Span};
 
-use super::dice::Dice;
 use super::pool::Pool;
+use sluicegate_testkit::Rng;
 
-/// One operation of a thread, and what it does just before.
+/// One operation of a thread, and its action before it.
 #[derive(Debug)]
 pub(super) struct Turn<'a> {
     pub(super) before: Before,
@@ -13,27 +13,27 @@ pub(super) struct Turn<'a> {
     parts: Vec<Part<'a>>,
 }
 
-/// What a thread does before it asks.
+/// The action of a thread before a call.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Before {
     Nothing,
-    /// Lets another thread go first.
+    /// Lets another thread run first.
     Yield,
-    /// Moves the clock on, also for those who are being answered at this moment.
+    /// Advances the clock, also during the calls of other threads.
     Advance(Span),
 }
 
-/// A check to be made; or, if there is a receipt by then, something to be done with that.
+/// A check; or, if there is a receipt by then, an operation on that.
 #[derive(Debug, Clone, Copy)]
 struct Part<'a> {
     check: Check<'a>,
     later: Option<Later>,
 }
 
-/// What to do with a receipt.
+/// An operation on a receipt.
 #[derive(Debug, Clone, Copy)]
 struct Later {
-    /// Which one, counted back from the newest.
+    /// Its index, counted back from the newest.
     back: usize,
     /// Renew it if it is a hold.
     renew: bool,
@@ -45,57 +45,57 @@ struct Later {
 pub(super) type Kept<'a> = (Check<'a>, Receipt);
 
 /// The turns of one thread.
-pub(super) fn turns<'a>(pool: &Pool<'a>, dice: &mut Dice) -> Vec<Turn<'a>> {
-    (0..dice.between(3, 5)).map(|_| Turn::new(pool, dice)).collect()
+pub(super) fn turns<'a>(pool: &Pool<'a>, rng: &mut Rng) -> Vec<Turn<'a>> {
+    (0..(3 + rng.index(3))).map(|_| Turn::new(pool, rng)).collect()
 }
 
 impl<'a> Turn<'a> {
-    fn new(pool: &Pool<'a>, dice: &mut Dice) -> Self {
-        let count = if dice.one_in(3) { 1 } else { dice.between(2, 4) };
+    fn new(pool: &Pool<'a>, rng: &mut Rng) -> Self {
+        let count = if rng.one_in(3) { 1 } else { 2 + rng.index(3) };
         let mut parts: Vec<Part<'a>> = Vec::with_capacity(count);
         for _ in 0..count {
             let last = parts.last().map(|part| part.check);
-            parts.push(Part::new(pool, last, dice));
+            parts.push(Part::new(pool, last, rng));
         }
-        Self { before: Before::new(dice), independent: count > 1 && dice.one_in(5), parts }
+        Self { before: Before::new(rng), independent: count > 1 && rng.one_in(5), parts }
     }
 
-    /// The checks of this turn, given the receipts there are by now.
+    /// Returns the checks of this turn, given the receipts so far.
     pub(super) fn checks(&self, kept: &[Kept<'a>]) -> Vec<Check<'a>> {
         self.parts.iter().map(|part| part.check(kept)).collect()
     }
 }
 
 impl Before {
-    fn new(dice: &mut Dice) -> Self {
-        match dice.below(12) {
+    fn new(rng: &mut Rng) -> Self {
+        match rng.index(12) {
             0..7 => Self::Nothing,
             7..9 => Self::Yield,
             9 => Self::Advance(Span::from_micros(1)),
             10 => Self::Advance(Span::from_millis(100)),
-            _ => Self::Advance(dice.shorter_than(Span::from_millis(600))),
+            _ => Self::Advance(shorter_than(rng, Span::from_millis(600))),
         }
     }
 }
 
 impl<'a> Part<'a> {
-    fn new(pool: &Pool<'a>, last: Option<Check<'a>>, dice: &mut Dice) -> Self {
+    fn new(pool: &Pool<'a>, last: Option<Check<'a>>, rng: &mut Rng) -> Self {
         let mut check = match last {
             // The same counter twice in one set.
-            Some(last) if dice.one_in(4) => last,
-            _ => pool.check(dice),
+            Some(last) if rng.one_in(4) => last,
+            _ => pool.check(rng),
         };
-        check = bare(&check).ask(ask(pool, &check, dice));
-        if dice.one_in(6) {
+        check = bare(&check).with_operation(ask(pool, &check, rng));
+        if rng.one_in(6) {
             check = check.observed();
         }
-        if last.is_some() && dice.one_in(4) {
+        if last.is_some() && rng.one_in(4) {
             check = check.or_else();
         }
-        let later = dice.one_in(4).then(|| Later {
-            back: dice.below(3),
-            renew: dice.one_in(2),
-            actual: if dice.one_in(2) { Cost::ZERO } else { units(dice) },
+        let later = rng.one_in(4).then(|| Later {
+            back: rng.index(3),
+            renew: rng.one_in(2),
+            actual: if rng.one_in(2) { Cost::ZERO } else { units(rng) },
         });
         Self { check, later }
     }
@@ -103,12 +103,12 @@ impl<'a> Part<'a> {
     fn check(&self, kept: &[Kept<'a>]) -> Check<'a> {
         let Some(later) = self.later else { return self.check };
         let Some((check, receipt)) = kept.iter().nth_back(later.back) else { return self.check };
-        let mut check = bare(check).ask(if later.renew && check.limit().holds() {
-            Ask::Renew(*receipt)
+        let mut check = bare(check).with_operation(if later.renew && check.limit().holds() {
+            Operation::Renew(*receipt)
         } else {
-            Ask::Settle { receipt: *receipt, actual: later.actual }
+            Operation::Settle { receipt: *receipt, actual: later.actual }
         });
-        if self.check.gate() == Gate::Observe {
+        if self.check.gate() == Mode::Shadow {
             check = check.observed();
         }
         if self.check.is_alternative() {
@@ -118,25 +118,30 @@ impl<'a> Part<'a> {
     }
 }
 
-/// The same counter, checked in the plainest way.
+/// Returns a plain check of the same counter.
 fn bare<'a>(check: &Check<'a>) -> Check<'a> {
     let plain = Check::new(check.limit(), check.key());
     check.period().map_or(plain, |period| plain.within(period))
 }
 
-fn ask(pool: &Pool<'_>, check: &Check<'_>, dice: &mut Dice) -> Ask {
-    match dice.below(25) {
-        0..8 => Ask::acquire(units(dice)),
-        8..11 => Ask::up_to(units(dice), Cost::ONE),
-        11..13 => Ask::wait(units(dice), dice.shorter_than(Span::from_millis(500))),
-        13..16 => Ask::Charge(units(dice)),
-        16..19 => Ask::peek(),
-        19..22 => pool.rescale(check, dice),
-        22..24 => Ask::Refund(units(dice)),
-        _ => Ask::Reset,
+fn ask(pool: &Pool<'_>, check: &Check<'_>, rng: &mut Rng) -> Operation {
+    match rng.index(25) {
+        0..8 => Operation::acquire(units(rng)),
+        8..11 => Operation::up_to(units(rng), Cost::ONE),
+        11..13 => Operation::wait(units(rng), shorter_than(rng, Span::from_millis(500))),
+        13..16 => Operation::Charge(units(rng)),
+        16..19 => Operation::peek(),
+        19..22 => pool.rescale(check, rng),
+        22..24 => Operation::Refund(units(rng)),
+        _ => Operation::Reset,
     }
 }
 
-fn units(dice: &mut Dice) -> Cost {
-    *dice.pick(&[Cost::ONE, Cost::ONE, Cost::from(2), Cost::from(3)])
+fn units(rng: &mut Rng) -> Cost {
+    *rng.pick(&[Cost::ONE, Cost::ONE, Cost::from(2), Cost::from(3)])
+}
+
+/// A span shorter than this one.
+fn shorter_than(rng: &mut Rng, span: Span) -> Span {
+    Span::from_micros(rng.below(span.as_micros()))
 }

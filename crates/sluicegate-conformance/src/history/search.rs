@@ -1,21 +1,21 @@
-//! Looks for an order, one operation after the other, that explains a history.
+//! The search for a sequential order that explains a history.
 //!
-//! The search of Wing and Gong, with the memory of Lowe: build the order from its beginning;
-//! next may come any operation that was invoked before all others that are left had returned.
-//! What matters of a beginning is which operations are in it and which state they lead to, so
-//! a beginning like an earlier one that led nowhere is not tried again.
+//! This is the algorithm of Wing and Gong, with the memoization of Lowe: the order is built from
+//! its beginning; the next operation may be any that was invoked before all remaining ones had
+//! returned. A prefix is characterised by the operations in it and the state after it, so a prefix
+//! equivalent to an earlier dead end is skipped.
 
 use std::collections::HashMap;
 
-use super::operation::Operation;
+use super::invocation::Invocation;
 use crate::subject::Bare;
 
-/// No order explains the history; the longest beginning of one, as indices of operations.
+/// No order explains the history; contains the longest prefix of one, as indices.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Stuck(pub(super) Vec<usize>);
 
 /// The operations in an order that explains every answer.
-pub(super) fn linearize(operations: &[Operation<'_>]) -> Result<Vec<usize>, Stuck> {
+pub(super) fn linearize(operations: &[Invocation<'_>]) -> Result<Vec<usize>, Stuck> {
     assert!(operations.len() <= 64, "a set of operations is kept in 64 bits");
     let mut search =
         Search { operations, tried: HashMap::new(), order: Vec::new(), longest: Vec::new() };
@@ -26,14 +26,15 @@ pub(super) fn linearize(operations: &[Operation<'_>]) -> Result<Vec<usize>, Stuc
     }
 }
 
-/// The operations that may come next in real time: no other that is left returned before they
-/// were invoked.
-pub(super) fn next(operations: &[Operation<'_>], order: &[usize]) -> Vec<usize> {
+/// Returns the operations that may come next in real time.
+///
+/// No other remaining operation returned before they were invoked.
+pub(super) fn next(operations: &[Invocation<'_>], order: &[usize]) -> Vec<usize> {
     let done = order.iter().fold(Done::default(), |done, index| done.with(*index));
     done.next(operations).collect()
 }
 
-/// Which operations are in the order already.
+/// The set of operations that are already in the order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 struct Done(u64);
 
@@ -42,11 +43,11 @@ impl Done {
         Self(self.0 | 1 << index)
     }
 
-    fn left(self, operations: &[Operation<'_>]) -> impl Iterator<Item = usize> {
+    fn left(self, operations: &[Invocation<'_>]) -> impl Iterator<Item = usize> {
         (0..operations.len()).filter(move |index| self.0 & 1 << index == 0)
     }
 
-    fn next(self, operations: &[Operation<'_>]) -> impl Iterator<Item = usize> {
+    fn next(self, operations: &[Invocation<'_>]) -> impl Iterator<Item = usize> {
         let first = self.left(operations).map(|index| operations[index].returned).min();
         let may = move |index: &usize| Some(operations[*index].invoked) < first;
         self.left(operations).filter(may)
@@ -54,14 +55,14 @@ impl Done {
 }
 
 struct Search<'h, 'a> {
-    operations: &'h [Operation<'a>],
+    operations: &'h [Invocation<'a>],
     tried: HashMap<Done, Vec<Bare>>,
     order: Vec<usize>,
     longest: Vec<usize>,
 }
 
 impl Search<'_, '_> {
-    /// Whether the order can be completed; if so, it is.
+    /// Extends the order to a complete one; returns whether that is possible.
     fn goes_on(&mut self, done: Done, state: &Bare) -> bool {
         if self.order.len() > self.longest.len() {
             self.longest.clone_from(&self.order);

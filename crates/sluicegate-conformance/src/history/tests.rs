@@ -1,13 +1,15 @@
-//! The checker itself: what it explains, and what it does not let pass.
+//! Tests of the checker: the histories that it accepts, and those that it rejects.
 
 mod stores;
 
 use std::collections::BTreeSet;
 
-use sluicegate::{Applied, Ask, Check, Id, Limit, Receipt, Refusal, Ruling, Span, Time};
+use sluicegate::{
+    Applied, ChargeId, Check, Limit, Operation, Receipt, Refusal, Ruling, Span, Time,
+};
 
 use self::stores::{Mutexed, Way};
-use super::operation::Operation;
+use super::invocation::Invocation;
 use super::{all, explain, explain_all, play, pool};
 use crate::subject::Bare;
 
@@ -17,10 +19,10 @@ fn limit(quota: &str) -> Limit {
     Limit::token_bucket("limit", quota.parse().unwrap()).unwrap()
 }
 
-/// A call between these tickets, by a thread of its own, that nobody has answered yet.
-fn call<'a>(tickets: (u64, u64), checks: &[Check<'a>]) -> Operation<'a> {
+/// A call between these tickets, on a thread of its own, without an answer yet.
+fn call<'a>(tickets: (u64, u64), checks: &[Check<'a>]) -> Invocation<'a> {
     let (invoked, returned) = tickets;
-    Operation {
+    Invocation {
         thread: usize::try_from(invoked).unwrap(),
         invoked,
         returned,
@@ -32,8 +34,8 @@ fn call<'a>(tickets: (u64, u64), checks: &[Check<'a>]) -> Operation<'a> {
     }
 }
 
-/// Answers the calls in this order, as a store would that takes one after the other.
-fn answer<const N: usize>(operations: &mut [Operation<'_>], order: [usize; N]) {
+/// Answers the calls in this order, as a sequential store would.
+fn answer<const N: usize>(operations: &mut [Invocation<'_>], order: [usize; N]) {
     let mut state = Bare::default();
     for index in order {
         let (applied, decisions) = operations[index].replay(&mut state);
@@ -80,7 +82,7 @@ fn a_refusal_is_no_admission() {
 }
 
 #[test]
-fn who_was_answered_before_another_asked_comes_first() {
+fn real_time_order_is_respected() {
     let one = limit("1/day");
     let take = [Check::new(&one, "key")];
     for (second, explained) in [((1, 3), true), ((2, 3), false)] {
@@ -92,15 +94,15 @@ fn who_was_answered_before_another_asked_comes_first() {
 }
 
 #[test]
-fn nobody_sees_half_a_set() {
+fn no_call_sees_half_a_set() {
     let one = limit("1/day");
     let (a, b) = (Check::new(&one, "a"), Check::new(&one, "b"));
-    // While a set takes from both, somebody looks at `a` and then at `b`.
+    // While a set takes from both, another thread peeks at `a` and then at `b`.
     let calls = || {
         [
             call((0, 5), &[a, b]),
-            call((1, 2), &[a.ask(Ask::peek())]),
-            call((3, 4), &[b.ask(Ask::peek())]),
+            call((1, 2), &[a.with_operation(Operation::peek())]),
+            call((3, 4), &[b.with_operation(Operation::peek())]),
         ]
     };
     for order in [[0, 1, 2], [1, 0, 2], [1, 2, 0]] {
@@ -139,12 +141,12 @@ fn a_store_decides_at_a_time_within_the_call() {
 }
 
 #[test]
-fn a_hopeless_history_does_not_take_for_ever() {
+fn an_unexplainable_history_is_rejected_quickly() {
     let one = limit("1/day");
     let keys: Vec<String> = (0..12).map(|key| key.to_string()).collect();
-    let mut operations: Vec<Operation<'_>> =
+    let mut operations: Vec<Invocation<'_>> =
         keys.iter().zip(0..).map(|(key, at)| call((at, 99), &[Check::new(&one, key)])).collect();
-    // All at once, in any of 479 001 600 orders; and then one that contradicts them all.
+    // All concurrent, in any of 479 001 600 orders; and then one that contradicts them all.
     operations.push(call((100, 101), &[Check::new(&one, &keys[0])]));
     answer(&mut operations, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11]);
     answer(&mut operations, [12]);
@@ -163,29 +165,29 @@ fn a_store_may_read_its_clock_before_its_step() {
 }
 
 #[test]
-fn a_store_that_reads_and_writes_in_two_steps_is_found_out() {
+fn a_store_that_reads_and_writes_in_two_steps_is_rejected() {
     let story = explain_all(Mutexed::making(Way::TwoSteps), 500).unwrap_err();
     assert!(story.contains("no order explains these answers"), "{story}");
 }
 
 #[test]
-fn a_store_that_writes_a_set_in_pieces_is_found_out() {
+fn a_store_that_writes_a_set_in_pieces_is_rejected() {
     let story = explain_all(Mutexed::making(Way::SetsInPieces), 1_000).unwrap_err();
     assert!(story.contains("no order explains these answers"), "{story}");
 }
 
 #[test]
-fn the_rounds_meet_whatever_there_is() {
+fn the_rounds_cover_all_operations() {
     let mut met = BTreeSet::new();
     let overlap =
-        |a: &Operation<'_>, b: &Operation<'_>| a.invoked < b.invoked && b.invoked < a.returned;
+        |a: &Invocation<'_>, b: &Invocation<'_>| a.invoked < b.invoked && b.invoked < a.returned;
     let played = play(Mutexed::making(Way::ClockFirst), 300, |_, operations| {
-        let receipts = |operation: &Operation<'_>| {
+        let receipts = |operation: &Invocation<'_>| {
             let decisions = operation.decisions.clone().into_iter().flatten();
             decisions.filter_map(|decision| decision.receipt().map(Receipt::id))
         };
-        let ids: Vec<Id> = operations.iter().flat_map(receipts).collect();
-        let distinct: BTreeSet<&Id> = ids.iter().collect();
+        let ids: Vec<ChargeId> = operations.iter().flat_map(receipts).collect();
+        let distinct: BTreeSet<&ChargeId> = ids.iter().collect();
         assert_eq!(distinct.len(), ids.len(), "each receipt has a name of its own");
         for operation in operations {
             met.insert(format!("{:?}", operation.applied.ruling));
@@ -200,7 +202,7 @@ fn the_rounds_meet_whatever_there_is() {
                 }
             }
             for (check, decision) in operation.checks.iter().zip(&operation.decisions) {
-                let ask = kind(check.asks());
+                let ask = kind(check.operation());
                 let answer = match decision {
                     None => "not asked",
                     Some(decision) => decision.refusal().map_or("allowed", Refusal::as_str),
@@ -243,14 +245,14 @@ fn the_rounds_meet_whatever_there_is() {
     }
 }
 
-fn kind(ask: Ask) -> &'static str {
+fn kind(ask: Operation) -> &'static str {
     match ask {
-        Ask::Take(_) => "take",
-        Ask::Charge(_) => "charge",
-        Ask::Refund(_) => "refund",
-        Ask::Settle { .. } => "settle",
-        Ask::Renew(_) => "renew",
-        Ask::Rescale { .. } => "rescale",
-        Ask::Reset => "reset",
+        Operation::Take(_) => "take",
+        Operation::Charge(_) => "charge",
+        Operation::Refund(_) => "refund",
+        Operation::Settle { .. } => "settle",
+        Operation::Renew(_) => "renew",
+        Operation::Rescale { .. } => "rescale",
+        Operation::Reset => "reset",
     }
 }

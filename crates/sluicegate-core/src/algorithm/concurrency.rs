@@ -1,27 +1,28 @@
-//! Concurrency: at most so many in flight, each holding its slot for a lease it can renew.
+//! Concurrency: a limited number of slots in flight, each held for a renewable lease.
 //!
 //! ```text
 //! used     = units of holders whose lease has not run out
 //! allowed  <=>  used + already + cost <= slots
 //! ```
 //!
-//! A slot comes back when its holder releases it, or when the lease runs out because the
-//! holder died. Nobody knows when that is, so a refusal carries no time to retry after.
+//! A slot comes back when its holder releases it, or when the lease expires because the holder
+//! died. That time is unpredictable, so a refusal carries no time to retry after.
 //!
 //! Two slots with a lease of 10 s:
 //!
-//! | now | ask | holders before | answer | remaining |
+//! | now | operation | holders before | answer | remaining |
 //! |---|---|---|---|---|
 //! | 0 s | a takes 1 | | allowed | 1 |
 //! | 1 s | b takes 1 | a until 10 | allowed | 0 |
 //! | 2 s | c takes 1 | a until 10, b until 11 | refused, busy | 0 |
 //! | 9 s | a renews | a until 10, b until 11 | allowed | 0 |
-//! | 11 s | c takes 1 | a until 19 (b ran out) | allowed | 0 |
+//! | 11 s | c takes 1 | a until 19 (b expired) | allowed | 0 |
 
-use crate::algorithm::{Algorithm, EXHAUSTED, Scene, Standing, share};
-use crate::ask::{Receipt, Take};
+use crate::algorithm::{Algorithm, EXHAUSTED, EvalContext, Usage, share};
 use crate::decision::{Decision, Refusal};
-use crate::moment::Moment;
+use crate::exact_time::ExactTime;
+use crate::operation::Take;
+use crate::receipt::Receipt;
 use crate::state::{Holder, Holders, State};
 use crate::time::{Span, Time};
 
@@ -32,13 +33,13 @@ pub(crate) struct Concurrency {
 }
 
 impl Holders {
-    /// Units of those whose lease has not run out. Looks only at those whose lease has.
+    /// Returns the units of unexpired holders; visits only the expired ones.
     fn used(&self, now: Time) -> u64 {
         let over = self.list.iter().take_while(|holder| holder.expires <= now);
         self.units - over.map(|holder| holder.units).sum::<u64>()
     }
 
-    /// How long the last lease runs.
+    /// Returns the time until the last lease expires.
     fn longest(&self, now: Time) -> Span {
         self.list.back().map_or(Span::ZERO, |last| last.expires.since(now))
     }
@@ -50,7 +51,7 @@ impl Holders {
         }
     }
 
-    /// Takes out a holder whose lease has not run out.
+    /// Removes a holder whose lease has not expired.
     fn remove(&mut self, now: Time, receipt: &Receipt) -> Option<Holder> {
         let alive = |holder: &Holder| holder.id == receipt.id && holder.expires > now;
         let holder = self.list.remove(self.list.iter().position(alive)?)?;
@@ -58,7 +59,7 @@ impl Holders {
         Some(holder)
     }
 
-    /// Files a holder by the end of its lease: at the back, unless the clock was set back.
+    /// Inserts a holder by the end of its lease: at the back, unless the clock was set back.
     fn insert(&mut self, holder: Holder) {
         let index = self.list.partition_point(|other| other.expires <= holder.expires);
         self.units += holder.units;
@@ -74,13 +75,13 @@ impl Concurrency {
         }
     }
 
-    fn standing(&self, state: &State, used: u64, staged: u64, now: Time) -> Standing {
+    fn usage(&self, state: &State, used: u64, staged: u64, now: Time) -> Usage {
         let longest = match state {
             State::Holders(holders) => holders.longest(now),
             _ => Span::ZERO,
         };
         let leased = if staged > 0 { self.lease } else { Span::ZERO };
-        Standing {
+        Usage {
             limit: self.slots,
             remaining: self.slots.saturating_sub(used + staged),
             reset_after: longest.max(leased),
@@ -96,7 +97,7 @@ impl Concurrency {
         Some(holder.units)
     }
 
-    /// Nobody can end up holding more than twice the slots, whatever was settled.
+    /// The limit of unconditional charges: settlements can hold at most twice the slots.
     fn deepest(&self) -> u64 {
         self.slots * 2
     }
@@ -107,8 +108,8 @@ impl Algorithm for Concurrency {
         self.slots
     }
 
-    fn mend(&self, state: &mut State, scene: &Scene<'_>) {
-        let longest = scene.now + self.lease;
+    fn repair(&self, state: &mut State, context: &EvalContext<'_>) {
+        let longest = context.now + self.lease;
         match state {
             State::Vacant => {}
             State::Holders(holders) => {
@@ -121,51 +122,57 @@ impl Algorithm for Concurrency {
             }
             _ => {
                 *state = State::Vacant;
-                self.charge(state, scene, self.slots);
+                self.charge(state, context, self.slots);
             }
         }
     }
 
-    fn judge(&self, state: &State, scene: &Scene<'_>, take: Take, already: u64) -> Decision {
-        let used = Self::used(state, scene.now);
+    fn evaluate(
+        &self,
+        state: &State,
+        context: &EvalContext<'_>,
+        take: Take,
+        already: u64,
+    ) -> Decision {
+        let used = Self::used(state, context.now);
         let asked = take.least.saturating_add(already);
         if asked > self.slots || used + asked > self.slots {
             let never = asked > self.slots;
             let refusal = if never { Refusal::CostAboveLimit } else { Refusal::Busy };
-            return self.standing(state, used, already, scene.now).refused(refusal);
+            return self.usage(state, used, already, context.now).refused(refusal);
         }
         let granted = take.most.min(self.slots - used - already);
-        self.standing(state, used, already + granted, scene.now).allowed(granted, Span::ZERO)
+        self.usage(state, used, already + granted, context.now).allowed(granted, Span::ZERO)
     }
 
-    fn chargeable(&self, state: &State, scene: &Scene<'_>, units: u64) -> u64 {
-        self.deepest().saturating_sub(Self::used(state, scene.now)).min(units)
+    fn chargeable(&self, state: &State, context: &EvalContext<'_>, units: u64) -> u64 {
+        self.deepest().saturating_sub(Self::used(state, context.now)).min(units)
     }
 
-    fn charge(&self, state: &mut State, scene: &Scene<'_>, units: u64) -> Option<Receipt> {
+    fn charge(&self, state: &mut State, context: &EvalContext<'_>, units: u64) -> Option<Receipt> {
         if !matches!(state, State::Holders(_)) {
             *state = State::Holders(Box::default());
         }
         let State::Holders(holders) = state else { return None };
-        let (id, at, expires) = (scene.id(), scene.now, scene.now + self.lease);
+        let (id, at, expires) = (context.id(), context.now, context.now + self.lease);
         holders.sweep(at);
         holders.insert(Holder { id, expires, units });
-        Some(Receipt { id, units, at, until: Moment::at(expires), until_parts: 1 })
+        Some(Receipt { id, units, at, until: ExactTime::at(expires), until_parts: 1 })
     }
 
-    /// Makes a live hold one of `actual` slots, releasing it at none.
+    /// Changes the units of a live hold to `actual`; zero releases it.
     fn settle(
         &self,
         state: &mut State,
-        scene: &Scene<'_>,
+        context: &EvalContext<'_>,
         receipt: &Receipt,
         actual: u64,
         staged: u64,
     ) -> Option<u64> {
         let State::Holders(holders) = state else { return None };
-        let room = self.deepest().saturating_sub(holders.used(scene.now) + staged);
-        let holder = holders.remove(scene.now, receipt)?;
-        holders.sweep(scene.now);
+        let room = self.deepest().saturating_sub(holders.used(context.now) + staged);
+        let holder = holders.remove(context.now, receipt)?;
+        holders.sweep(context.now);
         let units = actual.min(holder.units + room);
         if units > 0 {
             holders.insert(Holder { units, ..holder });
@@ -176,7 +183,7 @@ impl Algorithm for Concurrency {
         Some(units)
     }
 
-    fn fresh_at(&self, state: &State) -> Time {
+    fn recovered_at(&self, state: &State) -> Time {
         match state {
             State::Holders(holders) => holders.list.back().map_or(Time::EPOCH, |last| last.expires),
             _ => Time::EPOCH,

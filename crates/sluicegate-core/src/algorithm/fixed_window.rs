@@ -1,12 +1,14 @@
-//! The fixed window: so many units per calendar period, which is handed in.
+//! The fixed window: a number of units per calendar period.
+//!
+//! The period comes with the check.
 //!
 //! ```text
 //! allowed  <=>  count + already + cost <= amount
 //! retry_after = end of the window - now
 //! ```
 //!
-//! Its known weakness is the edge: the amount can be used at the end of one window and
-//! again at the start of the next, twice the amount in a moment.
+//! Known weakness: the whole amount can be used at the end of one window and again at the start of
+//! the next, which is twice the amount within a short time.
 //!
 //! `2/min`, in the minute that starts at 60 s:
 //!
@@ -18,21 +20,22 @@
 //! | 120 s | 120 to 180 s | 0 | allowed | 1 | |
 //! | 119.9 s (clock set back) | 120 to 180 s | 1 | allowed | 0 | |
 
-use crate::algorithm::{Algorithm, EXHAUSTED, Scene, Standing, share};
-use crate::ask::{Receipt, Take};
+use crate::algorithm::{Algorithm, EXHAUSTED, EvalContext, Usage, share};
 use crate::decision::{Decision, Refusal};
-use crate::moment::Moment;
+use crate::exact_time::ExactTime;
+use crate::operation::Take;
+use crate::receipt::Receipt;
 use crate::state::State;
 use crate::time::{Span, Time};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FixedWindow {
     pub(crate) amount: u64,
-    /// How far charges without asking may go.
+    /// The limit of unconditional charges.
     pub(crate) deepest: u64,
 }
 
-/// The window that counts now, and what was used of it.
+/// The current window and the units used in it.
 #[derive(Clone, Copy)]
 struct Window {
     start: Time,
@@ -41,17 +44,20 @@ struct Window {
 }
 
 impl FixedWindow {
-    fn read(state: &State, scene: &Scene<'_>) -> Window {
-        let (start, end) = scene.period().map_or((scene.now, scene.now), |p| (p.start(), p.end()));
+    fn read(state: &State, context: &EvalContext<'_>) -> Window {
+        let (start, end) =
+            context.period().map_or((context.now, context.now), |p| (p.start(), p.end()));
         match *state {
-            // Also one that is still to begin: time does not go back for it.
-            State::Window { start, end, count } if end > scene.now => Window { start, end, count },
+            // Also a window that has not begun yet: time does not go back for it.
+            State::Window { start, end, count } if end > context.now => {
+                Window { start, end, count }
+            }
             _ => Window { start, end, count: 0 },
         }
     }
 
-    fn standing(&self, window: Window, used: u64, now: Time) -> Standing {
-        Standing {
+    fn usage(&self, window: Window, used: u64, now: Time) -> Usage {
+        Usage {
             limit: self.amount,
             remaining: self.amount.saturating_sub(used),
             reset_after: if used == 0 { Span::ZERO } else { window.end.since(now) },
@@ -64,14 +70,14 @@ impl Algorithm for FixedWindow {
         self.amount
     }
 
-    fn mend(&self, state: &mut State, scene: &Scene<'_>) {
-        let Some(period) = scene.period() else { return };
+    fn repair(&self, state: &mut State, context: &EvalContext<'_>) {
+        let Some(period) = context.period() else { return };
         let count = match *state {
-            State::Window { start, .. } if start > scene.now + Span::CLOCK_SLACK => self.amount,
-            // A period that was changed under load takes the count along, once and for good:
-            // otherwise it would come along again after the end that callers were told.
+            State::Window { start, .. } if start > context.now + Span::CLOCK_SLACK => self.amount,
+            // When the period changes under load, the count carries over once: otherwise it would
+            // carry over again after the end that callers were given.
             State::Window { start, end, count }
-                if start <= scene.now && scene.now < end && (start, end) != period.bounds() =>
+                if start <= context.now && context.now < end && (start, end) != period.bounds() =>
             {
                 count
             }
@@ -81,54 +87,60 @@ impl Algorithm for FixedWindow {
         *state = State::Window { start: period.start(), end: period.end(), count };
     }
 
-    fn judge(&self, state: &State, scene: &Scene<'_>, take: Take, already: u64) -> Decision {
-        let window = Self::read(state, scene);
+    fn evaluate(
+        &self,
+        state: &State,
+        context: &EvalContext<'_>,
+        take: Take,
+        already: u64,
+    ) -> Decision {
+        let window = Self::read(state, context);
         let used = window.count + already;
         let asked = take.least.saturating_add(already);
         if asked > self.amount {
-            return self.standing(window, used, scene.now).refused(Refusal::CostAboveLimit);
+            return self.usage(window, used, context.now).refused(Refusal::CostAboveLimit);
         }
         if window.count + asked > self.amount {
-            let retry_after = window.end.since(scene.now);
+            let retry_after = window.end.since(context.now);
             return self
-                .standing(window, used, scene.now)
+                .usage(window, used, context.now)
                 .refused(Refusal::Exhausted { retry_after });
         }
         let granted = take.most.min(self.amount - used);
-        self.standing(window, used + granted, scene.now).allowed(granted, Span::ZERO)
+        self.usage(window, used + granted, context.now).allowed(granted, Span::ZERO)
     }
 
-    fn chargeable(&self, state: &State, scene: &Scene<'_>, units: u64) -> u64 {
-        self.deepest.saturating_sub(Self::read(state, scene).count).min(units)
+    fn chargeable(&self, state: &State, context: &EvalContext<'_>, units: u64) -> u64 {
+        self.deepest.saturating_sub(Self::read(state, context).count).min(units)
     }
 
-    fn charge(&self, state: &mut State, scene: &Scene<'_>, units: u64) -> Option<Receipt> {
-        let Window { start, end, count } = Self::read(state, scene);
+    fn charge(&self, state: &mut State, context: &EvalContext<'_>, units: u64) -> Option<Receipt> {
+        let Window { start, end, count } = Self::read(state, context);
         *state = State::Window { start, end, count: count + units };
         Some(Receipt {
-            id: scene.id(),
+            id: context.id(),
             units,
-            at: scene.now.max(start),
-            until: Moment::at(end),
+            at: context.now.max(start),
+            until: ExactTime::at(end),
             until_parts: 1,
         })
     }
 
-    /// Only into the window that was charged, while it lasts.
-    fn give_back(
+    /// Refunds only into the window that was charged, while it lasts.
+    fn refund_receipt(
         &self,
         state: &mut State,
-        scene: &Scene<'_>,
+        context: &EvalContext<'_>,
         receipt: &Receipt,
         units: u64,
     ) -> u64 {
         let State::Window { start, end, .. } = *state else { return 0 };
-        if (start..end).contains(&receipt.at) { self.refund(state, scene, units) } else { 0 }
+        if (start..end).contains(&receipt.at) { self.refund(state, context, units) } else { 0 }
     }
 
-    fn refund(&self, state: &mut State, scene: &Scene<'_>, units: u64) -> u64 {
+    fn refund(&self, state: &mut State, context: &EvalContext<'_>, units: u64) -> u64 {
         let State::Window { end, ref mut count, .. } = *state else { return 0 };
-        if end <= scene.now {
+        if end <= context.now {
             return 0;
         }
         let given = units.min(*count);
@@ -139,7 +151,7 @@ impl Algorithm for FixedWindow {
         given
     }
 
-    fn fresh_at(&self, state: &State) -> Time {
+    fn recovered_at(&self, state: &State) -> Time {
         match *state {
             State::Window { end, .. } => end,
             _ => Time::EPOCH,

@@ -1,12 +1,12 @@
-//! The leaky bucket as a queue: a request gets a place in line and is delayed to it.
+//! The leaky bucket as a queue: an admitted request is delayed until its turn.
 //!
-//! A place lasts `period / amount`; `burst` of them may be waiting, and one more request
-//! is on its way out. The state is the moment from which the line is empty; a request
-//! leaves at that moment and moves it on by its own cost. Output is a constant rate.
+//! A place lasts `period / amount`; `burst` requests may be waiting, and one more is on its way
+//! out. The state is the time at which the queue is empty; a request leaves at that time and
+//! advances it by its own cost. The output rate is constant.
 //!
 //! ```text
-//! used  = max(empty_at, now) - now           the line ahead of this request
-//! level = used + (already + cost) * place    the line behind it
+//! used  = max(empty_at, now) - now           the queue ahead of this request
+//! level = used + (already + cost) * place    the queue including it
 //! allowed  <=>  level <= (burst + 1) * place
 //! delay     =   ceil(used + already * place)
 //! ```
@@ -22,21 +22,22 @@
 //! | 1.0 s | 2 | 3 | allowed | 2 s | 0 |
 
 use crate::algorithm::bucket::Bucket;
-use crate::algorithm::{Algorithm, Scene};
-use crate::ask::{Receipt, Take};
+use crate::algorithm::{Algorithm, EvalContext};
 use crate::decision::{Decision, Refusal};
-use crate::moment::Moment;
+use crate::exact_time::ExactTime;
+use crate::operation::Take;
+use crate::receipt::Receipt;
 use crate::state::State;
 use crate::time::{Span, Time};
 
-/// A bucket with one place more than may wait.
+/// A bucket with one place more than the number of requests that may wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Queue(pub(crate) Bucket);
 
 impl Queue {
-    /// What the last in a full line waits.
+    /// Returns the delay of the last request in a full queue.
     pub(crate) fn longest_delay(&self) -> Span {
-        self.0.level::<true>(Moment::default(), self.0.capacity() - 1).ceil_span()
+        self.0.level::<true>(ExactTime::default(), self.0.capacity() - 1).ceil_span()
     }
 }
 
@@ -45,39 +46,43 @@ impl Algorithm for Queue {
         self.0.capacity()
     }
 
-    fn mend(&self, state: &mut State, scene: &Scene<'_>) {
-        self.0.mend(state, scene);
+    fn repair(&self, state: &mut State, context: &EvalContext<'_>) {
+        self.0.repair(state, context);
     }
 
-    fn judge(&self, state: &State, scene: &Scene<'_>, take: Take, already: u64) -> Decision {
-        let used = self.0.used::<true>(state, scene.now);
+    fn evaluate(
+        &self,
+        state: &State,
+        context: &EvalContext<'_>,
+        take: Take,
+        already: u64,
+    ) -> Decision {
+        let used = self.0.used::<true>(state, context.now);
         let ahead = self.0.level::<true>(used, already);
         let asked = take.least.saturating_add(already);
-        // Its own set stands in line before it, today and whenever it asks again.
-        let at_best = self.0.level::<true>(Moment::default(), already).ceil_span();
+        // The set's earlier takes are queued ahead of this one, now and on every retry.
+        let at_best = self.0.level::<true>(ExactTime::default(), already).ceil_span();
         if asked > self.0.capacity() || take.patience.is_some_and(|patience| at_best > patience) {
-            return self.0.standing::<true>(ahead).refused(Refusal::CostAboveLimit);
+            return self.0.usage::<true>(ahead).refused(Refusal::CostAboveLimit);
         }
         let delay = ahead.ceil_span();
         let impatience = delay - take.patience.unwrap_or(delay);
         let retry_after =
             self.0.wait_for::<true>(self.0.level::<true>(used, asked)).max(impatience);
         if retry_after > Span::ZERO {
-            return self.0.standing::<true>(ahead).refused(Refusal::Exhausted { retry_after });
+            return self.0.usage::<true>(ahead).refused(Refusal::Exhausted { retry_after });
         }
         let granted = self.0.grant::<true>(used, take, already);
-        self.0
-            .standing::<true>(self.0.level::<true>(used, already + granted))
-            .allowed(granted, delay)
+        self.0.usage::<true>(self.0.level::<true>(used, already + granted)).allowed(granted, delay)
     }
 
-    fn chargeable(&self, state: &State, scene: &Scene<'_>, units: u64) -> u64 {
-        self.0.chargeable(state, scene, units)
+    fn chargeable(&self, state: &State, context: &EvalContext<'_>, units: u64) -> u64 {
+        self.0.chargeable(state, context, units)
     }
 
-    /// The receipt names the end of the line, by which the last in it is known.
-    fn charge(&self, state: &mut State, scene: &Scene<'_>, units: u64) -> Option<Receipt> {
-        let receipt = self.0.charge(state, scene, units)?;
+    /// The receipt contains the end of the queue, which identifies the last request in it.
+    fn charge(&self, state: &mut State, context: &EvalContext<'_>, units: u64) -> Option<Receipt> {
+        let receipt = self.0.charge(state, context, units)?;
         match *state {
             State::Bucket { full_at, parts } => {
                 Some(Receipt { until: full_at, until_parts: parts, ..receipt })
@@ -86,28 +91,32 @@ impl Algorithm for Queue {
         }
     }
 
-    /// Only the last in line can leave: the places behind any other have been promised
-    /// already, and handing its place out again would send two requests at one moment.
-    fn give_back(
+    /// Refunds only the last request in the queue.
+    ///
+    /// The places behind any other request are already promised; reusing its place would send two
+    /// requests at the same time.
+    fn refund_receipt(
         &self,
         state: &mut State,
-        scene: &Scene<'_>,
+        context: &EvalContext<'_>,
         receipt: &Receipt,
         units: u64,
     ) -> u64 {
         let last = matches!(*state, State::Bucket { full_at, parts }
             if full_at.is_same(parts, receipt.until, receipt.until_parts));
-        if last { self.0.give_back(state, scene, receipt, units) } else { 0 }
+        if last { self.0.refund_receipt(state, context, receipt, units) } else { 0 }
     }
 
-    /// From the end of the line: the places there are the ones that whoever gives them back, and
-    /// shows no receipt, is believed not to need.
-    fn refund(&self, state: &mut State, scene: &Scene<'_>, units: u64) -> u64 {
-        self.0.refund(state, scene, units)
+    /// Refunds from the end of the queue.
+    ///
+    /// Without a receipt the caller cannot show which places it gives up, so the last ones are
+    /// assumed.
+    fn refund(&self, state: &mut State, context: &EvalContext<'_>, units: u64) -> u64 {
+        self.0.refund(state, context, units)
     }
 
-    fn fresh_at(&self, state: &State) -> Time {
-        self.0.fresh_at(state)
+    fn recovered_at(&self, state: &State) -> Time {
+        self.0.recovered_at(state)
     }
 
     fn share_used(&self, state: &State, now: Time) -> u16 {

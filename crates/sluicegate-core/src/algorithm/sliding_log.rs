@@ -1,4 +1,4 @@
-//! The sliding log: never more than the amount in any window, by remembering each admission.
+//! The sliding log: an exact limit over any window, by storing each admission.
 //!
 //! ```text
 //! used     = units stamped in (now - window, now]
@@ -16,10 +16,11 @@
 //! | 60 s | 50 (0 just left) | allowed | 0 | |
 //! | 61 s | 50, 60 | refused | 0 | 49 s |
 
-use crate::algorithm::{Algorithm, EXHAUSTED, Scene, Standing, share, stamps};
-use crate::ask::{Receipt, Take};
+use crate::algorithm::{Algorithm, EXHAUSTED, EvalContext, Usage, share, timestamps};
 use crate::decision::{Decision, Refusal};
-use crate::moment::Moment;
+use crate::exact_time::ExactTime;
+use crate::operation::Take;
+use crate::receipt::Receipt;
 use crate::state::{Stamp, State};
 use crate::time::{Span, Time};
 
@@ -27,19 +28,19 @@ use crate::time::{Span, Time};
 pub(crate) struct SlidingLog {
     pub(crate) amount: u64,
     pub(crate) window: Span,
-    /// How far charges without asking may go.
+    /// The limit of unconditional charges.
     pub(crate) deepest: u64,
 }
 
 impl SlidingLog {
     fn live<'a>(&self, state: &'a State, now: Time) -> &'a [Stamp] {
         match state {
-            State::Log(stamps) => stamps::live(stamps, now, self.window),
+            State::Log(stamps) => timestamps::live(stamps, now, self.window),
             _ => &[],
         }
     }
 
-    /// Whether another algorithm left the state, or a clock that has been set back since.
+    /// Returns whether another algorithm or a clock since set back wrote the state.
     fn is_wrong(state: &State, now: Time) -> bool {
         match state {
             State::Vacant => false,
@@ -50,20 +51,20 @@ impl SlidingLog {
         }
     }
 
-    /// How long until the newest of these stamps leaves the window.
+    /// Returns the time until the newest of these stamps leaves the window.
     fn reset_after(&self, live: &[Stamp], now: Time) -> Span {
         live.last().map_or(Span::ZERO, |newest| (newest.at + self.window).since(now))
     }
 
-    fn standing(&self, live: &[Stamp], used: u64, staged: u64, now: Time) -> Standing {
+    fn usage(&self, live: &[Stamp], used: u64, staged: u64, now: Time) -> Usage {
         let mut reset_after = self.reset_after(live, now);
         if staged > 0 {
             reset_after = reset_after.max(self.window);
         }
-        Standing { limit: self.amount, remaining: self.amount.saturating_sub(used), reset_after }
+        Usage { limit: self.amount, remaining: self.amount.saturating_sub(used), reset_after }
     }
 
-    /// How long until `excess` units have left the window.
+    /// Returns the time until `excess` units have left the window.
     fn wait_for(&self, live: &[Stamp], excess: u64, now: Time) -> Span {
         let mut left = 0;
         live.iter()
@@ -80,73 +81,79 @@ impl Algorithm for SlidingLog {
         self.amount
     }
 
-    fn mend(&self, state: &mut State, scene: &Scene<'_>) {
-        if Self::is_wrong(state, scene.now) {
-            *state = State::Log(vec![Stamp { at: scene.now, units: self.amount }]);
+    fn repair(&self, state: &mut State, context: &EvalContext<'_>) {
+        if Self::is_wrong(state, context.now) {
+            *state = State::Log(vec![Stamp { at: context.now, units: self.amount }]);
         }
     }
 
-    fn judge(&self, state: &State, scene: &Scene<'_>, take: Take, already: u64) -> Decision {
-        let live = self.live(state, scene.now);
-        let stamped = stamps::units(live);
+    fn evaluate(
+        &self,
+        state: &State,
+        context: &EvalContext<'_>,
+        take: Take,
+        already: u64,
+    ) -> Decision {
+        let live = self.live(state, context.now);
+        let stamped = timestamps::units(live);
         let used = stamped + already;
         let asked = take.least.saturating_add(already);
-        let standing = self.standing(live, used, already, scene.now);
+        let usage = self.usage(live, used, already, context.now);
         if asked > self.amount {
-            return standing.refused(Refusal::CostAboveLimit);
+            return usage.refused(Refusal::CostAboveLimit);
         }
         if stamped + asked > self.amount {
-            let retry_after = self.wait_for(live, stamped + asked - self.amount, scene.now);
-            return standing.refused(Refusal::Exhausted { retry_after });
+            let retry_after = self.wait_for(live, stamped + asked - self.amount, context.now);
+            return usage.refused(Refusal::Exhausted { retry_after });
         }
         let granted = take.most.min(self.amount - used);
-        self.standing(live, used + granted, already + granted, scene.now)
+        self.usage(live, used + granted, already + granted, context.now)
             .allowed(granted, Span::ZERO)
     }
 
-    fn chargeable(&self, state: &State, scene: &Scene<'_>, units: u64) -> u64 {
-        let used = stamps::units(self.live(state, scene.now));
+    fn chargeable(&self, state: &State, context: &EvalContext<'_>, units: u64) -> u64 {
+        let used = timestamps::units(self.live(state, context.now));
         self.deepest.saturating_sub(used).min(units)
     }
 
-    fn charge(&self, state: &mut State, scene: &Scene<'_>, units: u64) -> Option<Receipt> {
+    fn charge(&self, state: &mut State, context: &EvalContext<'_>, units: u64) -> Option<Receipt> {
         if !matches!(state, State::Log(_)) {
             *state = State::Log(Vec::new());
         }
         let State::Log(log) = state else { return None };
-        let at = stamps::file(log, scene.now, self.window, units);
-        let until = Moment::at(at + self.window);
-        Some(Receipt { id: scene.id(), units, at, until, until_parts: 1 })
+        let at = timestamps::file(log, context.now, self.window, units);
+        let until = ExactTime::at(at + self.window);
+        Some(Receipt { id: context.id(), units, at, until, until_parts: 1 })
     }
 
-    fn give_back(
+    fn refund_receipt(
         &self,
         state: &mut State,
-        scene: &Scene<'_>,
+        context: &EvalContext<'_>,
         receipt: &Receipt,
         units: u64,
     ) -> u64 {
         let State::Log(log) = state else { return 0 };
-        if receipt.at + self.window <= scene.now {
+        if receipt.at + self.window <= context.now {
             return 0;
         }
-        let given = stamps::strike(log, receipt.at, units);
+        let given = timestamps::remove(log, receipt.at, units);
         if log.is_empty() {
             *state = State::Vacant;
         }
         given
     }
 
-    fn refund(&self, state: &mut State, scene: &Scene<'_>, units: u64) -> u64 {
+    fn refund(&self, state: &mut State, context: &EvalContext<'_>, units: u64) -> u64 {
         let State::Log(log) = state else { return 0 };
-        let given = stamps::strike_newest(log, scene.now, self.window, units);
+        let given = timestamps::remove_newest(log, context.now, self.window, units);
         if log.is_empty() {
             *state = State::Vacant;
         }
         given
     }
 
-    fn fresh_at(&self, state: &State) -> Time {
+    fn recovered_at(&self, state: &State) -> Time {
         match state {
             State::Log(stamps) => {
                 stamps.last().map_or(Time::EPOCH, |newest| newest.at + self.window)
@@ -159,6 +166,6 @@ impl Algorithm for SlidingLog {
         if Self::is_wrong(state, now) {
             return EXHAUSTED;
         }
-        share(stamps::units(self.live(state, now)).into(), self.amount.into())
+        share(timestamps::units(self.live(state, now)).into(), self.amount.into())
     }
 }

@@ -1,9 +1,9 @@
 //! The sliding window counter: counts per block, the oldest block weighted by its overlap.
 //!
-//! The window is cut into `slices` blocks. All blocks inside the window count in full, the
-//! one it is just leaving counts by the share still inside. Shares are taken in ticks, the
-//! finest power of ten microseconds in which every product stays exact; `strict` is the
-//! same with a single tick per block, so the oldest block counts in full until it is gone.
+//! The window is cut into `slices` blocks. All blocks inside the window count in full; the block
+//! that is just leaving counts by the share still inside. Shares are measured in ticks, the finest
+//! power of ten microseconds in which every product stays exact. `strict` is the same with a
+//! single tick per block, so that the oldest block counts in full until it is gone.
 //!
 //! ```text
 //! elapsed  = whole ticks since the current block began      ticks = ticks in a block
@@ -21,53 +21,54 @@
 //! | 75 s | 75 % | 6 + 3 | 1 | allowed | |
 //! | 120 s | 0 % | 4 | 6 | allowed | |
 
-use crate::algorithm::{Algorithm, EXHAUSTED, Scene, Standing, share};
-use crate::ask::{Receipt, Take};
+use crate::algorithm::{Algorithm, EXHAUSTED, EvalContext, Usage, share};
 use crate::decision::{Decision, Refusal};
-use crate::limit::Figures;
-use crate::moment::Moment;
+use crate::exact_time::ExactTime;
+use crate::limit::Parameters;
+use crate::operation::Take;
+use crate::receipt::Receipt;
 use crate::state::{Blocks, State};
 use crate::time::{Span, Time};
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SlidingWindow {
     amount: u64,
-    /// Blocks that lie inside the window.
+    /// The number of blocks inside the window.
     slices: usize,
-    /// Length of a block in microseconds.
+    /// The length of a block in microseconds.
     block: u64,
-    /// Length of a tick in microseconds.
+    /// The length of a tick in microseconds.
     tick: u64,
-    /// How far charges without asking may go.
+    /// The limit of unconditional charges.
     deepest: u64,
 }
 
-/// Where a cell stands: the counts as seen from the block that is current.
+/// The counts of a cell relative to the current block.
 struct View<'a> {
     counts: &'a [u64],
-    /// Blocks between the newest count and the current block.
+    /// The number of blocks between the newest count and the current block.
     shift: usize,
-    /// Index of the current block.
+    /// The index of the current block.
     current: u64,
-    /// Whole ticks since it began.
+    /// The whole ticks since it began.
     elapsed: u64,
 }
 
 impl View<'_> {
-    /// Units counted `back` blocks before the current one.
+    /// Returns the units counted `back` blocks before the current one.
     fn count(&self, back: usize) -> u64 {
         back.checked_sub(self.shift).and_then(|i| self.counts.get(i)).copied().unwrap_or(0)
     }
 }
 
 impl SlidingWindow {
-    /// The caller has seen to it that `slices` divides the window and that `tick` fits.
+    /// Creates a window; the caller guarantees that `slices` divides it and that `tick` fits.
     pub(crate) fn new(amount: u64, window: Span, slices: u32, tick: u64) -> Self {
         let block = window.as_micros() / u64::from(slices);
         Self { amount, slices: slices as usize, block, tick, deepest: amount * 2 }
     }
 
-    /// The finest power of ten that divides a block and keeps `amount` times its ticks exact.
+    /// Returns the finest power of ten that divides a block and keeps products exact.
     pub(crate) fn finest_tick(amount: u64, block: u64) -> Option<u64> {
         core::iter::successors(Some(1_u64), |tick| tick.checked_mul(10))
             .take_while(|tick| block.is_multiple_of(*tick))
@@ -85,7 +86,7 @@ impl SlidingWindow {
         self.amount
     }
 
-    /// The same window with a smaller amount, and without debt.
+    /// Returns the same window with a smaller amount, and without debt.
     pub(crate) fn holding(&self, amount: u64) -> Self {
         Self { amount, deepest: amount, ..self.clone() }
     }
@@ -94,8 +95,8 @@ impl SlidingWindow {
         Span::from_micros(self.block * self.slices as u64)
     }
 
-    pub(crate) fn figures(&self) -> Figures {
-        Figures::SlidingWindow {
+    pub(crate) fn figures(&self) -> Parameters {
+        Parameters::SlidingWindow {
             amount: self.amount,
             slices: self.slices as u64,
             block: Span::from_micros(self.block),
@@ -117,7 +118,7 @@ impl SlidingWindow {
         Blocks { length: self.block, newest: 0, counts }
     }
 
-    /// Files each count under the new block that holds the latest moment it can be from.
+    /// Moves each count to the new block that contains the latest time it can be from.
     fn refile(&self, old: &Blocks, now: Time) -> Blocks {
         let mut new = self.empty();
         let oldest = (now.as_micros() / self.block).saturating_sub(self.slices as u64);
@@ -134,7 +135,7 @@ impl SlidingWindow {
         new
     }
 
-    /// Makes `index` the newest block, forgetting what falls off the end.
+    /// Makes `index` the newest block and drops the counts that leave the window.
     fn advance(blocks: &mut Blocks, index: u64) {
         let shift = usize::try_from(index.saturating_sub(blocks.newest)).unwrap_or(usize::MAX);
         if shift == 0 {
@@ -147,8 +148,10 @@ impl SlidingWindow {
         blocks.newest = index;
     }
 
-    /// Leaves blocks behind that were given back: the newest is always one that counts, because
-    /// it says how far time has come here.
+    /// Drops empty leading blocks after a refund.
+    ///
+    /// The newest block must have a nonzero count, because it records how far time has advanced on
+    /// this counter.
     fn go_back(state: &mut State) {
         let State::Blocks(blocks) = state else { return };
         match blocks.counts.iter().position(|count| *count > 0) {
@@ -165,7 +168,7 @@ impl SlidingWindow {
             State::Blocks(blocks) => (blocks.newest, &blocks.counts),
             _ => (0, &[]),
         };
-        // Time does not go back for a block that has begun.
+        // Once a block has begun, time does not go back before it.
         let micros = now.as_micros().max(newest * self.block);
         let current = micros / self.block;
         View {
@@ -176,7 +179,7 @@ impl SlidingWindow {
         }
     }
 
-    /// What the counts weigh now, in units times ticks.
+    /// Returns the weighted sum of the counts, in units times ticks.
     fn weight(&self, view: &View) -> u128 {
         let inside: u64 = (0..self.slices).map(|back| view.count(back)).sum();
         let oldest = view.count(self.slices);
@@ -184,13 +187,13 @@ impl SlidingWindow {
             + u128::from(oldest) * u128::from(self.ticks() - view.elapsed)
     }
 
-    /// Whole units that fit under `ceiling` on top of this weight.
+    /// Returns the whole units that fit under `ceiling` on top of this weight.
     fn room(&self, weight: u128, ceiling: u64) -> u64 {
         let free = (u128::from(ceiling) * u128::from(self.ticks())).saturating_sub(weight);
         u64::try_from(free / u128::from(self.ticks())).unwrap_or(u64::MAX)
     }
 
-    /// The share used of blocks that are laid out as this window lays them out.
+    /// Returns the used share; the blocks must have this window's layout.
     fn share_of(&self, state: &State, now: Time) -> u16 {
         let weight = self.weight(&self.view(state, now));
         if self.room(weight, self.amount) == 0 {
@@ -199,7 +202,7 @@ impl SlidingWindow {
         share(weight, u128::from(self.amount) * u128::from(self.ticks()))
     }
 
-    /// Whether another algorithm left the state, or a clock that has been set back since.
+    /// Returns whether another algorithm or a clock since set back wrote the state.
     fn is_wrong(state: &State, now: Time) -> bool {
         match state {
             State::Vacant => false,
@@ -211,7 +214,7 @@ impl SlidingWindow {
         }
     }
 
-    fn standing(&self, view: &View, weight: u128, staged: u64, now: Time) -> Standing {
+    fn usage(&self, view: &View, weight: u128, staged: u64, now: Time) -> Usage {
         let newest =
             if staged > 0 { Some(0) } else { (0..=self.slices).find(|back| view.count(*back) > 0) };
         let reset_after = newest.map_or(Span::ZERO, |back| {
@@ -219,18 +222,18 @@ impl SlidingWindow {
             Time::computed(gone).since(now)
         });
         let staged = u128::from(staged) * u128::from(self.ticks());
-        Standing {
+        Usage {
             limit: self.amount,
             remaining: self.room(weight + staged, self.amount),
             reset_after,
         }
     }
 
-    /// How long until `asked` units fit, if nothing else is charged.
+    /// Returns the time until `asked` units fit, if nothing else is charged.
     fn wait_for(&self, view: &View, asked: u64, now: Time) -> Span {
         let mut inside: u64 = (0..self.slices).map(|back| view.count(back)).sum();
         let (mut ahead, mut oldest) = (0, view.count(self.slices));
-        // The first block by whose end enough has been left behind.
+        // Find the first block by whose end enough units have left the window.
         while inside + asked > self.amount {
             ahead += 1;
             oldest = view.count(self.slices - ahead);
@@ -251,65 +254,77 @@ impl Algorithm for SlidingWindow {
         self.amount
     }
 
-    fn mend(&self, state: &mut State, scene: &Scene<'_>) {
-        if Self::is_wrong(state, scene.now) {
+    fn repair(&self, state: &mut State, context: &EvalContext<'_>) {
+        if Self::is_wrong(state, context.now) {
             *state = State::Vacant;
-            self.charge(state, scene, self.amount);
+            self.charge(state, context, self.amount);
         }
-        // Blocks that a changed quota cuts differently are cut anew once: what lies in a block
-        // that has not ended would otherwise move on with every look at it.
+        // Blocks with the layout of an earlier quota are converted once: converted on every read,
+        // counts in a block that has not ended would move on each time.
         if let State::Blocks(blocks) = state
             && !self.is_laid_out(blocks)
         {
-            **blocks = self.refile(blocks, scene.now);
+            **blocks = self.refile(blocks, context.now);
             if blocks.counts.iter().all(|count| *count == 0) {
                 *state = State::Vacant;
             }
         }
     }
 
-    fn judge(&self, state: &State, scene: &Scene<'_>, take: Take, already: u64) -> Decision {
-        let view = self.view(state, scene.now);
+    fn evaluate(
+        &self,
+        state: &State,
+        context: &EvalContext<'_>,
+        take: Take,
+        already: u64,
+    ) -> Decision {
+        let view = self.view(state, context.now);
         let weight = self.weight(&view);
         let asked = take.least.saturating_add(already);
         if asked > self.amount {
-            let standing = self.standing(&view, weight, already, scene.now);
-            return standing.refused(Refusal::CostAboveLimit);
+            let usage = self.usage(&view, weight, already, context.now);
+            return usage.refused(Refusal::CostAboveLimit);
         }
         let scale = u128::from(self.ticks());
         if weight + u128::from(asked) * scale > u128::from(self.amount) * scale {
-            let retry_after = self.wait_for(&view, asked, scene.now);
-            let standing = self.standing(&view, weight, already, scene.now);
-            return standing.refused(Refusal::Exhausted { retry_after });
+            let retry_after = self.wait_for(&view, asked, context.now);
+            let usage = self.usage(&view, weight, already, context.now);
+            return usage.refused(Refusal::Exhausted { retry_after });
         }
         let granted = take.most.min(self.room(weight, self.amount) - already);
-        self.standing(&view, weight, already + granted, scene.now).allowed(granted, Span::ZERO)
+        self.usage(&view, weight, already + granted, context.now).allowed(granted, Span::ZERO)
     }
 
-    fn chargeable(&self, state: &State, scene: &Scene<'_>, units: u64) -> u64 {
-        let view = self.view(state, scene.now);
+    fn chargeable(&self, state: &State, context: &EvalContext<'_>, units: u64) -> u64 {
+        let view = self.view(state, context.now);
         self.room(self.weight(&view), self.deepest).min(units)
     }
 
-    fn charge(&self, state: &mut State, scene: &Scene<'_>, units: u64) -> Option<Receipt> {
+    fn charge(&self, state: &mut State, context: &EvalContext<'_>, units: u64) -> Option<Receipt> {
         if !matches!(state, State::Blocks(_)) {
             *state = State::Blocks(Box::new(self.empty()));
         }
         let State::Blocks(blocks) = state else { return None };
-        Self::advance(blocks, scene.now.as_micros() / self.block);
+        Self::advance(blocks, context.now.as_micros() / self.block);
         blocks.counts[0] += units;
         let start = Time::computed(blocks.newest * self.block);
         let gone = Time::computed((blocks.newest + self.slices as u64 + 1) * self.block);
         Some(Receipt {
-            id: scene.id(),
+            id: context.id(),
             units,
-            at: scene.now.max(start),
-            until: Moment::at(gone),
+            at: context.now.max(start),
+            until: ExactTime::at(gone),
             until_parts: 1,
         })
     }
 
-    fn give_back(&self, state: &mut State, _: &Scene<'_>, receipt: &Receipt, units: u64) -> u64 {
+    fn refund_receipt(
+        &self,
+        state: &mut State,
+        _: &EvalContext<'_>,
+        receipt: &Receipt,
+        units: u64,
+    ) -> u64 {
         let State::Blocks(blocks) = state else { return 0 };
         let index = receipt.at.as_micros() / blocks.length;
         let back = blocks.newest.checked_sub(index).and_then(|back| usize::try_from(back).ok());
@@ -320,8 +335,8 @@ impl Algorithm for SlidingWindow {
         given
     }
 
-    fn refund(&self, state: &mut State, scene: &Scene<'_>, units: u64) -> u64 {
-        let shift = self.view(state, scene.now).shift;
+    fn refund(&self, state: &mut State, context: &EvalContext<'_>, units: u64) -> u64 {
+        let shift = self.view(state, context.now).shift;
         let State::Blocks(blocks) = state else { return 0 };
         // From the newest on, as far as they lie in the window.
         let inside = (self.slices + 1).saturating_sub(shift);
@@ -337,7 +352,7 @@ impl Algorithm for SlidingWindow {
         units - left
     }
 
-    fn fresh_at(&self, state: &State) -> Time {
+    fn recovered_at(&self, state: &State) -> Time {
         match state {
             State::Blocks(blocks) => {
                 Time::computed((blocks.newest + blocks.counts.len() as u64) * blocks.length)

@@ -1,8 +1,9 @@
 //! The digest of a limit's name.
 
-/// FNV-1a in 64 bits, then the finaliser of `SplitMix64`, which spreads what FNV leaves in the
-/// low bits over all of them. Written down here rather than taken from a library: it has to
-/// stay what it is.
+/// FNV-1a in 64 bits, then the finaliser of `SplitMix64`, which spreads the entropy that FNV
+/// leaves in the low bits.
+///
+/// Implemented here rather than taken from a library because it must never change.
 pub(super) fn of(name: &[u8]) -> u64 {
     const BASIS: u64 = 0xcbf2_9ce4_8422_2325;
     const PRIME: u64 = 0x0000_0100_0000_01b3;
@@ -17,9 +18,9 @@ mod tests {
     use super::of;
     use crate::limit::Limit;
 
-    /// Worked out apart from the code: a digest that changes would orphan what stores filed.
+    /// Computed independently of the code: a changed digest would orphan stored counters.
     #[test]
-    fn digests_are_what_they_were() {
+    fn digests_are_stable() {
         let known = [
             ("a", 0x02c0_bdbf_4814_20f8),
             ("api", 0xef7e_592e_1942_ca4f),

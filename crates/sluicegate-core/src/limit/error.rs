@@ -1,4 +1,4 @@
-//! Why a limit cannot be made, and which nearby one can.
+//! The error of a limit that cannot be created, with a nearby one that can.
 
 use core::fmt;
 
@@ -6,7 +6,7 @@ use crate::limit::{Escalation, Limit};
 use crate::quota::Quota;
 use crate::time::Span;
 
-/// A limit that cannot be made.
+/// The error of a limit that cannot be created.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LimitError {
     name: Box<str>,
@@ -39,7 +39,7 @@ impl LimitError {
         Self { name: shown.into(), reason }
     }
 
-    /// What is wrong and what would be right, without the name of the limit.
+    /// Returns the problem and a correction, without the name of the limit.
     pub fn reason(&self) -> impl fmt::Display + '_ {
         &self.reason
     }
@@ -61,7 +61,7 @@ impl fmt::Display for Reason {
                 write!(f, "its name has {bytes} bytes; use at most {}", Limit::MAX_NAME)
             }
             Self::ZeroBurst => {
-                f.write_str("a bucket of 0 admits nobody, ever; use a burst of at least 1")
+                f.write_str("a bucket of 0 never admits a request; use a burst of at least 1")
             }
             Self::BurstOnWindow { burst } => {
                 write!(f, "a window has no burst; leave out `burst {burst}`, or use a token bucket")
@@ -114,7 +114,7 @@ impl fmt::Display for Reason {
                  which never exceeds the amount either",
                 Limit::MAX_LOG
             ),
-            Self::NoSlots => f.write_str("0 in flight admits nobody, ever; use at least 1 slot"),
+            Self::NoSlots => f.write_str("0 in flight never admits a request; use at least 1 slot"),
             Self::SpanOutOfRange { what, found } => {
                 write!(f, "a {what} of {found} is out of range; use 1us to 35 years (12775 days)")
             }

@@ -1,8 +1,8 @@
-//! The settings of limits that are more than a quota.
+//! Settings of the algorithms that need more than a quota.
 
 use crate::time::Span;
 
-/// How a sliding window counts: in how many slices, and what becomes of the oldest.
+/// The slices of a sliding window and the weight of the oldest one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Slices {
     /// The oldest slice counts by its overlap with the window. One slice is the classic
@@ -13,7 +13,7 @@ pub enum Slices {
     Strict(u32),
 }
 
-/// Failures, then a block: the settings of a cooldown.
+/// The settings of a cooldown: failures, then a block.
 ///
 /// ```
 /// use sluicegate_core::{Cooldown, Escalation, Limit, Span};
@@ -33,13 +33,13 @@ pub enum Slices {
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cooldown {
-    /// Failures that lead to a block, up to 1000.
+    /// The number of failures that start a block, up to 1000.
     pub after: u64,
-    /// How close together they have to be.
+    /// The time within which they have to occur.
     pub within: Span,
-    /// How long the first block lasts.
+    /// The length of the first block.
     pub block: Span,
-    /// Whether further blocks last longer.
+    /// The growth of further blocks.
     pub escalation: Option<Escalation>,
     /// How long an admitted attempt that is not reported counts as a failure.
     ///
@@ -50,11 +50,11 @@ pub struct Cooldown {
     pub reset_on_success: bool,
 }
 
-/// How blocks in a row grow.
+/// The growth of consecutive blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Escalation {
-    /// How many times longer each block is than the one before.
+    /// The factor from one block to the next.
     pub factor: u32,
-    /// The longest a block gets.
+    /// The longest block.
     pub max: Span,
 }

@@ -1,4 +1,4 @@
-//! What limits refuse to be, in which words, and what they say about themselves.
+//! The errors of limits that cannot be created, and the properties of those that can.
 
 use super::*;
 
@@ -46,7 +46,7 @@ fn a_bucket_that_cannot_be_exact_names_one_that_can() {
     assert!(Limit::token_bucket("limit", quota("1/day burst 13031")).is_ok());
     assert_eq!(
         refused("1/s burst 0"),
-        "a bucket of 0 admits nobody, ever; use a burst of at least 1"
+        "a bucket of 0 never admits a request; use a burst of at least 1"
     );
     assert!(Limit::queue("limit", quota("1/s burst 0")).is_ok(), "a queue may have no places");
 }
@@ -117,7 +117,7 @@ fn logs_slots_and_cooldowns_stay_within_reason() {
     let second = Span::from_secs(1);
     assert_eq!(
         refusal(Limit::concurrency("limit", 0, second)),
-        "0 in flight admits nobody, ever; use at least 1 slot"
+        "0 in flight never admits a request; use at least 1 slot"
     );
     assert_eq!(
         refusal(Limit::concurrency("limit", 1, Span::ZERO)),
@@ -153,7 +153,7 @@ fn logs_slots_and_cooldowns_stay_within_reason() {
 }
 
 #[test]
-fn a_limit_tells_what_it_is() {
+fn a_limit_reports_its_properties() {
     let minute = Span::from_secs(60);
     let rows = [
         (Limit::token_bucket("l", quota("10/min burst 20")), "token_bucket", 20, 120, 120),

@@ -1,4 +1,4 @@
-//! Reads a quota from text.
+//! The parser of quotas.
 //!
 //! ```text
 //! quota  = amount ( "/" | "per" ) length [ "burst" ( amount | length ) ]
@@ -10,7 +10,7 @@ use core::fmt;
 use super::{Per, Quota, QuotaError, shortened};
 use crate::time::Span;
 
-/// Why a text is not a quota.
+/// The reason why a text is not a quota.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Reason {
     Empty,
@@ -38,7 +38,7 @@ impl fmt::Display for Reason {
             Self::Empty => f.write_str("it is empty; write an amount and a time, as in `100/min`"),
             Self::AmountMissing(found) => write!(
                 f,
-                "expected a whole number where `{}` stands; write it as in `100/min`",
+                "expected a whole number instead of `{}`; write it as in `100/min`",
                 found.escape_debug()
             ),
             Self::NumberTooLarge(found) => {
@@ -116,7 +116,7 @@ pub(super) fn quota(text: &str) -> Result<Quota, Reason> {
     rest.finish(quota)
 }
 
-/// What is still to be read.
+/// The input that is left to parse.
 #[derive(Clone, Copy)]
 struct Words<'a> {
     rest: &'a str,
@@ -144,7 +144,7 @@ impl Words<'_> {
         found
     }
 
-    /// A whole number, with `_` between digits where it helps reading.
+    /// Parses a whole number, with optional `_` between digits.
     fn number(&mut self) -> Result<Option<u64>, Reason> {
         let end =
             self.rest.find(|c: char| !c.is_ascii_digit() && c != '_').unwrap_or(self.rest.len());

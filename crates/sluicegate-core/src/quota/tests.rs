@@ -1,4 +1,4 @@
-//! What a quota accepts, what it refuses, and in which words.
+//! Accepted and rejected quotas, with their error texts.
 
 use super::*;
 
@@ -57,10 +57,10 @@ fn writes_itself_back() {
 }
 
 #[test]
-fn refuses_nonsense_and_says_what_would_be_right() {
+fn rejects_invalid_input_with_a_suggestion() {
     let rows = [
         ("", "it is empty; write an amount and a time, as in `100/min`"),
-        ("fast", "expected a whole number where `fast` stands; write it as in `100/min`"),
+        ("fast", "expected a whole number instead of `fast`; write it as in `100/min`"),
         ("100", "it has no time; say per how long, as in `100/min`"),
         ("100 a minute", "expected `/` or `per` where `a` stands, as in `100/min`"),
         ("100/", "a unit of time is missing; write it as in `100/min` or `5 per 15 minutes`"),
@@ -89,7 +89,7 @@ fn refuses_nonsense_and_says_what_would_be_right() {
         ("-3/s", "a quota cannot be negative; use at least 1, as in `1/min`"),
         (
             "0/s",
-            "an amount of 0 admits nobody, ever; use at least 1, or a block-list to refuse a caller",
+            "an amount of 0 never admits a request; use at least 1, or a block-list to refuse a caller",
         ),
         ("5/0s", "a period of 0 has no rate; use at least 1us, as in `100/s`"),
         (

@@ -1,7 +1,7 @@
-//! States as bytes: for files that one version writes and the next one reads.
+//! States as bytes, in a format that is stable across versions.
 //!
-//! A state is a tag and the numbers that belong to it, written as [`bytes`] says. This does not
-//! change: what a new version wants to write differently gets a new tag.
+//! A state is a tag and its numbers, encoded as in [`varint`]. The format of a tag never changes:
+//! a different encoding gets a new tag.
 //!
 //! | tag | state | numbers |
 //! |---|---|---|
@@ -16,9 +16,9 @@
 //! | 8 | settled | until |
 //! | 9 | cooling with attempts | stamps of failures, blocked until, streak, stamps of attempts |
 //!
-//! Times and lengths are microseconds, times since 1970. Stamps are how many there are, then the
-//! time and units of each. Where several times follow each other, in stamps and holders, each is
-//! told from the one before.
+//! Times and lengths are microseconds, times since 1970. Stamps are their number, then the time
+//! and units of each. Where several times follow each other, in stamps and holders, each is the
+//! difference from the one before.
 //!
 //! Only states that some limit can have left behind are read. The algorithms rely on it: that
 //! lists are in order, that sums are what they should be, and that nothing overflows when more
@@ -27,10 +27,11 @@
 use core::ops::RangeInclusive;
 use std::collections::VecDeque;
 
-use super::bytes::{self, Reader};
+use super::varint;
+use super::varint::Reader;
 use super::{Blocks, Cooling, Holder, Holders, Stamp, State, StateError};
+use crate::exact_time::ExactTime;
 use crate::limit::Limit;
-use crate::moment::Moment;
 use crate::quota::Quota;
 use crate::time::{Span, Time};
 
@@ -45,22 +46,22 @@ const COOLING: u8 = 7;
 const SETTLED: u8 = 8;
 const COOLING_WITH_ATTEMPTS: u8 = 9;
 
-/// Later than any state can tell: the last time a store may have, two recoveries and the slack.
+/// Later than any state: the largest time in a store, two recoveries and the slack.
 const LATEST: u64 = (1 << 53) - 1;
-/// More units than any state can count. One limit stops at 2^53; blocks that were cut anew for
-/// other limits may hold some times that. Far enough from 2^64 to add to.
+/// More units than any state can count. One limit stops at 2^53; blocks that were converted for
+/// other limits may hold several times that. Far enough from 2^64 to add to.
 const MOST_UNITS: u64 = 1 << 56;
 /// The most units of a log: its debt included.
 const MOST_STAMPED: u64 = Limit::MAX_LOG * 2;
-/// Current and past blocks of a window of one slice, or of the most.
+/// The number of blocks, current and past, from a window of one slice to the largest.
 const BLOCK_COUNTS: RangeInclusive<u64> = 2..=Limit::MAX_SLICES as u64 + 1;
-/// The shortest a stamp, a holder and a count can be written.
+/// The shortest encodings of a stamp, a holder and a count.
 const STAMP_BYTES: usize = 2;
 const HOLDER_BYTES: usize = 18;
 const COUNT_BYTES: usize = 1;
 
 impl State {
-    /// Appends this state to `out`, as [`State::decode`] reads it.
+    /// Appends the encoding of this state to `out`, for [`State::decode`].
     pub fn encode(&self, out: &mut Vec<u8>) {
         match self {
             Self::Vacant => out.push(VACANT),
@@ -75,7 +76,7 @@ impl State {
                 let Blocks { length, newest, counts } = &**blocks;
                 put(out, BLOCKS, &[*length, *newest, counts.len() as u64]);
                 for count in counts {
-                    bytes::put(out, *count);
+                    varint::put(out, *count);
                 }
             }
             Self::Log(stamps) => {
@@ -86,8 +87,8 @@ impl State {
                 put(out, HOLDERS, &[holders.list.len() as u64]);
                 let mut before = Time::EPOCH;
                 for Holder { id, expires, units } in &holders.list {
-                    bytes::put(out, expires.since(before).as_micros());
-                    bytes::put(out, *units);
+                    varint::put(out, expires.since(before).as_micros());
+                    varint::put(out, *units);
                     out.extend_from_slice(&id.to_bits().to_be_bytes());
                     before = *expires;
                 }
@@ -96,8 +97,8 @@ impl State {
                 let plain = cooling.attempts.is_empty();
                 out.push(if plain { COOLING } else { COOLING_WITH_ATTEMPTS });
                 put_stamps(out, &cooling.failures);
-                bytes::put(out, cooling.blocked_until.as_micros());
-                bytes::put(out, cooling.streak.into());
+                varint::put(out, cooling.blocked_until.as_micros());
+                varint::put(out, cooling.streak.into());
                 if !plain {
                     put_stamps(out, &cooling.attempts);
                 }
@@ -106,9 +107,9 @@ impl State {
         }
     }
 
-    /// Reads the state that `bytes` begin with, and takes it off them.
+    /// Decodes the state at the start of `bytes`, and removes it from them.
     ///
-    /// Any bytes may be handed in: what is read is a state that every limit can go on with.
+    /// Accepts any input: a decoded state is one that every limit can continue from.
     ///
     /// ```
     /// use sluicegate_core::{State, StateError, Time};
@@ -132,16 +133,16 @@ impl State {
 fn put(out: &mut Vec<u8>, tag: u8, numbers: &[u64]) {
     out.push(tag);
     for number in numbers {
-        bytes::put(out, *number);
+        varint::put(out, *number);
     }
 }
 
 fn put_stamps(out: &mut Vec<u8>, stamps: &[Stamp]) {
-    bytes::put(out, stamps.len() as u64);
+    varint::put(out, stamps.len() as u64);
     let mut before = Time::EPOCH;
     for Stamp { at, units } in stamps {
-        bytes::put(out, at.since(before).as_micros());
-        bytes::put(out, *units);
+        varint::put(out, at.since(before).as_micros());
+        varint::put(out, *units);
         before = *at;
     }
 }
@@ -151,13 +152,13 @@ impl Reader<'_> {
         Ok(match self.byte()? {
             VACANT => State::Vacant,
             WHOLE_BUCKET => {
-                State::Bucket { full_at: Moment::at(self.time("time of a bucket")?), parts: 1 }
+                State::Bucket { full_at: ExactTime::at(self.time("time of a bucket")?), parts: 1 }
             }
             BUCKET => {
                 let micros = self.time("time of a bucket")?.as_micros();
                 let parts = self.number_in("parts to a microsecond", 2..=Quota::MAX_AMOUNT)?;
                 let fraction = self.number_in("parts of a microsecond", 0..=parts - 1)?;
-                State::Bucket { full_at: Moment { micros, parts: fraction }, parts }
+                State::Bucket { full_at: ExactTime { micros, parts: fraction }, parts }
             }
             WINDOW => {
                 let start = self.time("start of a window")?;
@@ -187,7 +188,7 @@ impl Reader<'_> {
         self.time_after(Time::EPOCH, 0, part)
     }
 
-    /// A time told from the one before, and at least so many microseconds after it.
+    /// Reads a time encoded as the difference from the one before, which is at least `least`.
     fn time_after(
         &mut self,
         before: Time,
@@ -219,7 +220,7 @@ impl Reader<'_> {
         let mut counts = vec![0; count].into_boxed_slice();
         let mut room = MOST_UNITS;
         for (back, count) in (0..).zip(&mut counts) {
-            // The newest block counts something; before 1970 none does.
+            // The newest block has a nonzero count; blocks before 1970 have none.
             let least = u64::from(back == 0);
             let most = if back <= newest { room } else { 0 };
             *count = self.number_in("count of a block", least..=most)?;
@@ -233,7 +234,7 @@ impl Reader<'_> {
         let mut stamps = Vec::with_capacity(count);
         let (mut before, mut room) = (Time::EPOCH, MOST_STAMPED);
         for index in 0..count {
-            // What happened at one time is one stamp.
+            // Units of one time are one stamp.
             let at = self.time_after(before, u64::from(index > 0), "time of a stamp")?;
             let units = self.number_in("units of a stamp", 1..=room)?;
             stamps.push(Stamp { at, units });

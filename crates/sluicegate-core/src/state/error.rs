@@ -1,8 +1,8 @@
-//! Why bytes are no state.
+//! The error of bytes that are not a state.
 
 use core::fmt;
 
-/// Bytes that are no state, or none that any limit could have left behind.
+/// The error of bytes that are no state, or one that no limit can have left behind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StateError {
     /// The bytes end before the state does.
@@ -14,15 +14,15 @@ pub enum StateError {
     },
     /// A number takes more bytes than it needs, or more than 64 bits hold.
     Misspelled,
-    /// A number that this part of a state never is.
+    /// A number outside the range of this part of a state.
     OutOfRange {
-        /// Which part.
+        /// The part.
         part: &'static str,
         /// The number.
         found: u64,
-        /// The least it can be …
+        /// The smallest valid number …
         least: u64,
-        /// … and the most, given the rest of the state.
+        /// … and the largest, given the rest of the state.
         most: u64,
     },
 }

@@ -1,11 +1,11 @@
 //! Buckets admit exactly their envelope, and queues release at exactly their rate.
 
 use proptest::prelude::*;
-use sluicegate_core::{Ask, Cost, Limit, Receipt};
+use sluicegate_core::{Cost, Limit, Operation, Receipt};
 
 use super::counter::{Arrival, Counter, START, admitted, arrivals, quota, rates};
 
-/// A bucket's numbers with arrivals to match: amount, period, burst, arrivals.
+/// The parameters of a bucket with arrivals to match: amount, period, burst, arrivals.
 fn traffic() -> impl Strategy<Value = (u64, u64, u64, Vec<Arrival>)> {
     (rates(), 1..=15_u64).prop_flat_map(|((amount, period), burst)| {
         let recovery = (burst * period).div_ceil(amount);
@@ -36,8 +36,8 @@ fn fits(
 }
 
 proptest! {
-    /// Safety and liveness at once: admitted if, and only if, the envelope still holds over
-    /// every interval. Nothing more is admitted and nothing conforming is refused.
+    /// Safety and liveness at once: admitted if and only if the envelope still holds over every
+    /// interval. Nothing more is admitted and no conforming request is refused.
     #[test]
     fn a_token_bucket_admits_exactly_its_envelope((amount, period, burst, arrivals) in traffic()) {
         let mut counter = bucket(amount, period, burst);
@@ -53,7 +53,7 @@ proptest! {
         }
     }
 
-    /// The moment of recovery and a count of tokens are two views of one thing.
+    /// The time of recovery and a token count are equivalent representations.
     #[test]
     fn the_moment_form_equals_a_count_of_tokens((amount, period, burst, arrivals) in traffic()) {
         let mut counter = bucket(amount, period, burst);
@@ -74,7 +74,7 @@ proptest! {
         }
     }
 
-    /// What reads the clock late, by up to `late`, gains at most the refill of that time, once.
+    /// A clock that is read late, by up to `late`, gains at most the refill of that time, once.
     #[test]
     fn late_clocks_gain_no_more_than_their_error(
         (amount, period, burst, arrivals) in traffic(),
@@ -117,8 +117,8 @@ proptest! {
     }
 
     /// Releases in any interval: at most floor(rate * tau) + 1, to the microsecond in which a
-    /// release is told. Nobody waits longer than the queue is deep, in the order of asking,
-    /// and nobody is refused while there is a place.
+    /// release is reported. No delay is longer than the queue is deep, delays follow the order of
+    /// the calls, and no request is refused while there is a place.
     #[test]
     fn a_queue_releases_at_its_rate(((amount, period), depth, gaps) in
         (rates(), 0..=8_u64).prop_flat_map(|((amount, period), depth)| {
@@ -151,8 +151,8 @@ proptest! {
         }
     }
 
-    /// Whatever is settled, in whatever order and however late: the bucket is never fuller than
-    /// if only what stands had been charged in the first place.
+    /// After any settlements, in any order and however late, the bucket is never fuller than if
+    /// only the settled units had been charged in the first place.
     #[test]
     fn refunds_never_make_a_bucket_fuller_than_it_would_have_been(
         (amount, period, burst, arrivals) in traffic(),
@@ -160,7 +160,7 @@ proptest! {
         debts in any::<bool>(),
     ) {
         let mut counter = bucket(amount, period, burst);
-        // What was charged when, and the receipts that have not been settled yet.
+        // The charges by time, and the receipts that have not been settled yet.
         let mut charged: Vec<(u64, u64)> = Vec::new();
         let mut open: Vec<(usize, Receipt)> = Vec::new();
         let mut now = START;
@@ -170,23 +170,24 @@ proptest! {
                 let (charge, receipt) = open.swap_remove(usize::try_from(pick % open.len() as u64).expect("small"));
                 let stands = keep.min(receipt.units());
                 let actual = Cost::new(stands).expect("a cost");
-                let settled = counter.ask(now, Ask::Settle { receipt, actual });
-                // Refused only where ten minutes have passed since; then it stands as it was.
+                let settled = counter.ask(now, Operation::Settle { receipt, actual });
+                // Refused only where ten minutes have passed since; then the charge does not
+                // change.
                 if !settled.is_allowed() {
                     continue;
                 }
                 charged[charge].1 = stands;
             }
             let ask = if debts && pick % 3 == 0 {
-                Ask::Charge(Cost::new(cost).expect("a cost"))
+                Operation::Charge(Cost::new(cost).expect("a cost"))
             } else {
-                Ask::acquire(Cost::new(cost).expect("a cost"))
+                Operation::acquire(Cost::new(cost).expect("a cost"))
             };
             if let Some(receipt) = counter.ask(now, ask).receipt() {
                 open.push((charged.len(), *receipt));
                 charged.push((now, receipt.units()));
             }
-            // The level that what stands would have left, times the period.
+            // The level that the settled charges would have left, times the period.
             let (mut level, mut last) = (0_u128, START);
             for (at, units) in &charged {
                 level = level.saturating_sub(u128::from(at - last) * u128::from(amount));
@@ -200,7 +201,7 @@ proptest! {
         }
     }
 
-    /// A charge that has refilled by itself is worth nothing any more.
+    /// A charge that has refilled by itself has no value any more.
     #[test]
     fn a_refund_after_recovery_gives_nothing((amount, period, burst, _) in traffic(), cost in 1..=15_u64) {
         let cost = cost.min(burst);
@@ -208,12 +209,12 @@ proptest! {
         let receipt = *counter.take(START, cost).receipt().expect("charged");
         let refilled = START + (cost * period).div_ceil(amount);
         counter.take(refilled, burst);
-        let settled = counter.ask(refilled, Ask::Settle { receipt, actual: Cost::ZERO });
+        let settled = counter.ask(refilled, Operation::Settle { receipt, actual: Cost::ZERO });
         prop_assert_eq!(settled.remaining(), 0);
     }
 }
 
-/// Years of greedy asking lose not one unit to rounding.
+/// Years of greedy requests lose no unit to rounding.
 #[test]
 fn odd_rates_admit_burst_plus_rate_times_time() {
     let day = 86_400_000_000;
@@ -222,11 +223,11 @@ fn odd_rates_admit_burst_plus_rate_times_time() {
     {
         let mut counter = bucket(amount, period, burst);
         let mut taken = 0_u128;
-        // As long as all but a unit of the bucket lasts, so that it never stands full.
+        // All but one unit of the bucket's time, so that it is never full.
         let step = (burst - 1) * period / amount - 1;
         let mut now = START;
         for _ in 0..20_000 {
-            let everything = Ask::up_to(Cost::MAX, Cost::ZERO);
+            let everything = Operation::up_to(Cost::MAX, Cost::ZERO);
             taken += u128::from(counter.ask(now, everything).granted());
             let elapsed = u128::from(now - START);
             let due = u128::from(burst) + elapsed * u128::from(amount) / u128::from(period);
@@ -258,7 +259,7 @@ fn a_credit_balance_bursts_then_falls_to_its_rate() {
 }
 
 #[test]
-fn what_is_admitted_is_what_was_asked_for() {
+fn the_granted_units_are_the_requested_ones() {
     let mut counter = bucket(10, 1_000_000, 10);
     assert_eq!(admitted(&mut counter, &[(0, 4), (0, 7), (0, 6)]), [(START, 4), (START, 6)]);
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use sluicegate_core::{Ask, Cost, Limit, Receipt, Span};
+use sluicegate_core::{Cost, Limit, Operation, Receipt, Span};
 
 use super::counter::{Counter, START};
 
@@ -33,7 +33,7 @@ proptest! {
     fn in_flight_never_exceeds_the_slots(slots in 1..=6_u32, moves in moves()) {
         let limit = Limit::concurrency("limit", slots, Span::from_micros(LEASE)).expect("a limit");
         let mut counter = Counter::new(limit);
-        // Who holds what: the receipt, the units, and when the lease runs out.
+        // The holders: the receipt, the units, and the end of the lease.
         let mut alive: BTreeMap<usize, (Receipt, u64, u64)> = BTreeMap::new();
         let mut crashed: Vec<(u64, u64)> = Vec::new();
         let mut now = START;
@@ -50,21 +50,21 @@ proptest! {
                     let decision = counter.take(now, units);
                     let fits = held + units <= u64::from(slots);
                     prop_assert_eq!(decision.is_allowed(), fits, "a free slot is free at once");
-                    prop_assert_eq!(decision.retry_after(), None, "nobody knows when");
+                    prop_assert_eq!(decision.retry_after(), None, "the time is unknown");
                     if let Some(receipt) = decision.receipt() {
                         alive.insert(serial, (*receipt, units, now + LEASE));
                     }
                 }
                 Move::Release(index) => if let Some(holder) = pick(index) {
                     let (receipt, _, _) = alive.remove(&holder).expect("alive");
-                    let release = Ask::Settle { receipt, actual: Cost::ZERO };
+                    let release = Operation::Settle { receipt, actual: Cost::ZERO };
                     prop_assert!(counter.ask(now, release).is_allowed());
                     let again = counter.ask(now, release);
                     prop_assert_eq!(again.refusal().map(sluicegate_core::Refusal::as_str), Some("lost"));
                 },
                 Move::Renew(index) => if let Some(holder) = pick(index) {
                     let entry = alive.get_mut(&holder).expect("alive");
-                    prop_assert!(counter.ask(now, Ask::Renew(entry.0)).is_allowed());
+                    prop_assert!(counter.ask(now, Operation::Renew(entry.0)).is_allowed());
                     entry.2 = now + LEASE;
                 },
                 Move::Crash(index) => if let Some(holder) = pick(index) {
@@ -78,12 +78,12 @@ proptest! {
 }
 
 #[test]
-fn an_overdue_holder_is_told_that_its_slot_is_gone() {
+fn an_overdue_holder_has_lost_its_slot() {
     let limit = Limit::concurrency("limit", 1, Span::from_micros(LEASE)).expect("a limit");
     let mut counter = Counter::new(limit);
     let receipt = *counter.take(START, 1).receipt().expect("held");
-    assert!(counter.ask(START + LEASE - 1, Ask::Renew(receipt)).is_allowed());
-    let overdue = counter.ask(START + 2 * LEASE - 1, Ask::Renew(receipt));
+    assert!(counter.ask(START + LEASE - 1, Operation::Renew(receipt)).is_allowed());
+    let overdue = counter.ask(START + 2 * LEASE - 1, Operation::Renew(receipt));
     assert_eq!(overdue.refusal().map(sluicegate_core::Refusal::as_str), Some("lost"));
-    assert!(counter.take(START + 2 * LEASE - 1, 1).is_allowed(), "and somebody else has it");
+    assert!(counter.take(START + 2 * LEASE - 1, 1).is_allowed(), "another holder has it");
 }

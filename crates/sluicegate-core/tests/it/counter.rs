@@ -1,10 +1,10 @@
-//! One counter of one limit, asked step by step, and traces to ask it with.
+//! One counter of one limit, used step by step, and random traffic for it.
 
 use proptest::option;
 use proptest::prelude::*;
 use sluicegate_core::{
-    Ask, Check, Cooldown, Cost, Decision, Escalation, Id, Limit, Period, Place, Quota, Ruling, Set,
-    Slices, Span, State, Time, decide,
+    CellRef, ChargeId, Check, Cooldown, Cost, Decision, Escalation, Limit, Operation, Period,
+    Quota, Ruling, Set, Slices, Span, State, Time, decide,
 };
 
 /// 2026-01-01T00:00:00Z: a whole number of every period used here.
@@ -23,16 +23,16 @@ impl Counter {
         Self { limit, cell: [State::Vacant], sets: 0 }
     }
 
-    pub(crate) fn ask(&mut self, now: u64, ask: Ask) -> Decision {
+    pub(crate) fn ask(&mut self, now: u64, ask: Operation) -> Decision {
         let now = Time::from_micros(now);
-        let check = in_period(Check::new(&self.limit, b"key").ask(ask), now);
+        let check = in_period(Check::new(&self.limit, b"key").with_operation(ask), now);
         self.sets += 1;
-        let set = Set::one(&check, Id::from_bits(self.sets << 8));
+        let set = Set::one(&check, ChargeId::from_bits(self.sets << 8));
         let mut decisions = [None];
-        // Each settlement is remembered in a cell of its own.
+        // Each settlement is stored in a cell of its own.
         let [cell] = &mut self.cell;
         let mut cells = [std::mem::take(cell), State::Vacant];
-        let place = Place::cell(0).remembered_in(1);
+        let place = CellRef::cell(0).remembered_in(1);
         let ruling = decide(&set, now, &[place], &mut cells, &mut decisions);
         *cell = std::mem::take(&mut cells[0]);
         let decision = decisions[0].expect("one check, one decision");
@@ -41,16 +41,16 @@ impl Counter {
     }
 
     pub(crate) fn take(&mut self, now: u64, cost: u64) -> Decision {
-        self.ask(now, Ask::acquire(Cost::new(cost).expect("a cost")))
+        self.ask(now, Operation::acquire(Cost::new(cost).expect("a cost")))
     }
 
-    /// What a take would be answered, without taking.
+    /// Returns the decision of a take, without taking.
     pub(crate) fn try_take(&self, now: u64, cost: u64) -> Decision {
         self.clone().take(now, cost)
     }
 }
 
-/// The check with the calendar window it falls into, where its limit wants one.
+/// Returns the check with its calendar window, where its limit needs one.
 pub(crate) fn in_period(check: Check<'_>, now: Time) -> Check<'_> {
     if check.limit().calendar().is_none() {
         return check;
@@ -61,7 +61,7 @@ pub(crate) fn in_period(check: Check<'_>, now: Time) -> Check<'_> {
     check.within(Period::new(Time::from_micros(start), end).expect("a period"))
 }
 
-/// An arrival: this long after the one before, asking for this much.
+/// An arrival: the time since the one before, and the cost.
 pub(crate) type Arrival = (u64, u64);
 
 /// Arrivals whose gaps range from none to beyond a whole recovery.
@@ -76,7 +76,7 @@ pub(crate) fn arrivals(recovery: u64, most: u64) -> impl Strategy<Value = Vec<Ar
     prop::collection::vec((gap, 1..=most), 1..120)
 }
 
-/// What a counter admitted of arrivals, as (time, cost).
+/// Returns the admitted arrivals of a counter, as (time, cost).
 pub(crate) fn admitted(counter: &mut Counter, arrivals: &[Arrival]) -> Vec<(u64, u64)> {
     let mut now = START;
     let mut admitted = Vec::new();
@@ -117,7 +117,7 @@ pub(crate) fn rates() -> impl Strategy<Value = (u64, u64)> {
     (1..=20_u64, period)
 }
 
-/// Limits of every algorithm, small enough that their edges are met.
+/// Limits of every algorithm, small enough that their edges are reached.
 pub(crate) fn limits() -> impl Strategy<Value = Limit> {
     let bucket = |make: fn(&'static str, Quota) -> Result<Limit, sluicegate_core::LimitError>| {
         (rates(), 1..=12_u64).prop_map(move |((amount, period), burst)| {
@@ -169,7 +169,7 @@ fn cooldowns() -> impl Strategy<Value = Limit> {
     )
 }
 
-/// A number of microseconds in which something happens to a limit.
+/// A number of microseconds in which something changes in a limit.
 pub(crate) fn pulse(limit: &Limit) -> u64 {
     limit.recovery().map_or(3_000, Span::as_micros).max(1)
 }

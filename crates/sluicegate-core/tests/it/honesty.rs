@@ -1,7 +1,7 @@
-//! What a decision says about the future comes true, for every algorithm.
+//! The predictions in a decision come true, for every algorithm.
 
 use proptest::prelude::*;
-use sluicegate_core::{Ask, Cost, Limit, Receipt, Span, State};
+use sluicegate_core::{Cost, Limit, Operation, Receipt, Span, State};
 
 use super::counter::{Counter, START, limits, pulse};
 
@@ -33,22 +33,22 @@ fn traffic() -> impl Strategy<Value = (Limit, Vec<(u64, Step)>)> {
     })
 }
 
-fn ask(step: Step) -> Ask {
+fn ask(step: Step) -> Operation {
     let cost = |units| Cost::new(units).expect("a cost");
     match step {
-        Step::Take(units) => Ask::acquire(cost(units)),
-        Step::UpTo(least, most) => Ask::up_to(cost(most), cost(least)),
-        Step::Wait(units, patience) => Ask::wait(cost(units), Span::from_micros(patience)),
-        Step::Charge(units) => Ask::Charge(cost(units)),
-        Step::Reset => Ask::Reset,
+        Step::Take(units) => Operation::acquire(cost(units)),
+        Step::UpTo(least, most) => Operation::up_to(cost(most), cost(least)),
+        Step::Wait(units, patience) => Operation::wait(cost(units), Span::from_micros(patience)),
+        Step::Charge(units) => Operation::Charge(cost(units)),
+        Step::Reset => Operation::Reset,
     }
 }
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: 1_024, ..ProptestConfig::default() })]
 
-    /// A lone caller that waits exactly as told is admitted; a microsecond less is too early.
-    /// Where nobody can tell, nothing is told, and why.
+    /// A retry after exactly the given time is admitted, and a microsecond earlier it is too
+    /// early. Where the time is unknown, it is absent, with the reason.
     #[test]
     fn retry_after_is_enough_and_tight((limit, steps) in traffic()) {
         let mut counter = Counter::new(limit);
@@ -97,7 +97,7 @@ proptest! {
         }
     }
 
-    /// After `reset_after` the caller stands as if it had never asked, and not before.
+    /// After `reset_after` the counter is as if never used, and not before.
     #[test]
     fn reset_after_is_enough_and_tight((limit, steps) in traffic()) {
         let mut counter = Counter::new(limit);
@@ -113,14 +113,14 @@ proptest! {
                 let early = counter.clone().take(reset - 1, 0);
                 prop_assert!(!early.reset_after().is_zero());
             }
-            let fresh_at = counter.limit.fresh_at(&counter.cell[0]).as_micros();
+            let recovered_at = counter.limit.recovered_at(&counter.cell[0]).as_micros();
 if reset > now {
-                prop_assert_eq!(fresh_at, reset, "dropped too early, or kept too long");
+                prop_assert_eq!(recovered_at, reset, "dropped too early, or kept too long");
             }
         }
     }
 
-    /// `remaining` is what can still be taken, one by one; it never grows while time stands still.
+    /// `remaining` is what can still be taken, one by one; it never grows without time passing.
     #[test]
     fn remaining_can_be_taken_and_no_more((limit, steps) in traffic()) {
         prop_assume!(limit.uses_up());
@@ -142,7 +142,7 @@ if reset > now {
         }
     }
 
-    /// What is given back at once leaves no trace, and what is left of it is still there.
+    /// A refund at the same time leaves no trace, and the rest of the units is still there.
     #[test]
     fn a_refund_at_once_leaves_nothing_behind(
         limit in limits(),
@@ -153,7 +153,7 @@ if reset > now {
         let mut counter = Counter::new(limit);
         let cost = |units: u64| units.min(counter.limit.capacity());
         let (first, second) = (cost(first), cost(second));
-        let refund = |receipt: Receipt| Ask::Settle { receipt, actual: Cost::ZERO };
+        let refund = |receipt: Receipt| Operation::Settle { receipt, actual: Cost::ZERO };
         let one = *counter.take(START, first).receipt().expect("a fresh counter has room");
         let now = START + gap;
         let before = counter.clone().take(now, 0);
@@ -186,10 +186,10 @@ if reset > now {
         }
     }
 
-    /// A clock that is set back hands out nothing, and nobody is locked out for longer than a
-    /// recovery from then on (two where a debt is allowed), plus the slack that clocks have.
+    /// A clock that is set back grants nothing, and no caller is locked out for longer than a
+    /// recovery from then on (two where a debt is allowed), plus the clock slack.
     #[test]
-    fn a_clock_set_back_mints_nothing_and_locks_nobody_out(
+    fn a_clock_set_back_mints_nothing_and_locks_out_no_caller(
         (limit, steps) in traffic(),
         back in prop_oneof![1..=1_000_000_u64, 1_000_000..=400_000_000_000_000_u64],
     ) {
@@ -214,7 +214,8 @@ if reset > now {
         }
     }
 
-    /// A jump forward gives at most what the time that seems to have passed refills: a fresh budget.
+    /// A jump forward grants at most the refill of the time that seems to have passed: a fresh
+    /// budget.
     #[test]
     fn a_clock_that_jumps_a_year_gives_one_budget((limit, steps) in traffic()) {
         let mut counter = Counter::new(limit);
@@ -227,7 +228,7 @@ if reset > now {
         prop_assert_eq!(counter.take(later, 0).remaining(), counter.limit.capacity());
     }
 
-    /// A cost above what a limit ever holds is refused for ever, with that reason, and 0 is not.
+    /// A cost above the capacity is refused for ever, with that reason, and 0 is not.
     #[test]
     fn odd_costs_have_right_answers(limit in limits(), cost in any::<u64>()) {
         let Ok(cost) = Cost::new(cost) else { return Ok(()) };
@@ -242,8 +243,8 @@ if reset > now {
         }
     }
 
-    /// Changing a limit under load hands nobody a second burst. (Windows and logs keep their
-    /// counts: the oracle walks through that.)
+    /// Changing a limit under load grants no second burst. (Windows and logs keep their counts:
+    /// the oracle's walks cover that.)
     #[test]
     fn a_changed_quota_gives_no_second_burst((limit, steps) in traffic(), other in limits()) {
         let mut counter = Counter::new(limit);
@@ -252,7 +253,7 @@ if reset > now {
             now += gap;
             counter.ask(now, ask(step));
         }
-        counter.ask(now, Ask::Charge(Cost::from(1_000)));
+        counter.ask(now, Operation::Charge(Cost::from(1_000)));
         let before = counter.take(now, 0);
         let old = std::mem::replace(&mut counter.limit, other);
         let after = counter.take(now, 0);
@@ -262,7 +263,7 @@ if reset > now {
         if was != is {
             prop_assert_eq!(after.remaining(), 0, "another algorithm starts exhausted");
         } else if is == "bucket" {
-            // Its moment is kept, to the next part of a microsecond, or it is exhausted.
+            // Its time is kept, to the next part of a microsecond, or it is exhausted.
             let moved = after.reset_after().as_micros().abs_diff(before.reset_after().as_micros());
             prop_assert!(moved <= 1 || after.remaining() == 0);
         }

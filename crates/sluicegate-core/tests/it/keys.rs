@@ -1,9 +1,9 @@
-//! Different parts never make the same key.
+//! Different parts never encode to the same key.
 
 use proptest::prelude::*;
 use sluicegate_core::Key;
 
-/// Parts full of the characters that careless encodings join or split with.
+/// Parts with many of the characters that careless encodings join or split with.
 fn parts() -> impl Strategy<Value = Vec<Vec<u8>>> {
     let byte = prop_oneof![
         4 => prop::sample::select(b"_:|{}\0\r\n%a".to_vec()),

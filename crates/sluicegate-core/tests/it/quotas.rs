@@ -1,7 +1,7 @@
-//! Any text is a quota or a clear refusal; any quota is exact or refused.
+//! Any text is a quota or a clear error; any quota is exact or rejected.
 
 use proptest::prelude::*;
-use sluicegate_core::{Ask, Cost, Limit, Quota, Slices, Span};
+use sluicegate_core::{Cost, Limit, Operation, Quota, Slices, Span};
 
 use super::counter::{Counter, START};
 
@@ -52,7 +52,7 @@ proptest! {
         }
     }
 
-    /// In the full range of numbers a limit is exact or refused, and asking it never panics.
+    /// Over the full range of numbers a limit is exact or rejected, and its use never panics.
     #[test]
     fn any_numbers_are_exact_or_refused(
         amount in any::<u64>(), period in any::<u64>(), burst in any::<u64>(),
@@ -86,9 +86,9 @@ proptest! {
             for (cost, smaller, gap, shorter) in &costs {
                 now = (now + (gap >> shorter)).min(4_000_000_000_000_000);
                 let cost = Cost::new(cost >> smaller).unwrap_or(Cost::MAX);
-                counter.ask(now, Ask::acquire(cost));
-                counter.ask(now, Ask::Charge(cost));
-                let everything = counter.ask(now, Ask::up_to(Cost::MAX, Cost::ZERO));
+                counter.ask(now, Operation::acquire(cost));
+                counter.ask(now, Operation::Charge(cost));
+                let everything = counter.ask(now, Operation::up_to(Cost::MAX, Cost::ZERO));
                 prop_assert!(everything.granted() <= counter.limit.capacity());
                 prop_assert_eq!(everything.remaining(), 0);
             }

@@ -1,11 +1,11 @@
-//! Receipts that were handed out and come back: as they were, spoiled, or invented.
+//! Receipts that come back: intact, corrupted, or forged.
 
 use proptest::prelude::*;
-use sluicegate_core::{Ask, Cost, Limit, Quota, Receipt, Time};
+use sluicegate_core::{Cost, Limit, Operation, Quota, Receipt, Time};
 
 use super::counter::{Counter, START, limits, pulse};
 
-/// The units and times of a receipt that somebody made up; most are in range, none is likely.
+/// The units and times of a forged receipt; most are in range, none is likely.
 fn invented() -> impl Strategy<Value = [u8; Receipt::BYTES]> {
     let number = |most: u64| prop_oneof![0..=most, 0..=64_u64, Just(most)];
     let time = || prop_oneof![START..=START + 10_000, number((1 << 53) - 1)];
@@ -23,11 +23,11 @@ fn invented() -> impl Strategy<Value = [u8; Receipt::BYTES]> {
     )
 }
 
-/// Settles and renews a receipt in every way; none may panic, nor leave more than there ever is.
+/// Settles and renews a receipt in every way; none may panic or exceed the capacity.
 fn survives(counter: &Counter, now: u64, receipt: Receipt) {
     for actual in [0, 1, receipt.units() - 1, receipt.units(), Cost::MAX.units()] {
         let actual = Cost::new(actual).expect("a cost");
-        for ask in [Ask::Settle { receipt, actual }, Ask::Renew(receipt)] {
+        for ask in [Operation::Settle { receipt, actual }, Operation::Renew(receipt)] {
             let mut counter = counter.clone();
             let decision = counter.ask(now, ask);
             assert!(decision.remaining() <= counter.limit.capacity(), "{decision:?}");
@@ -44,12 +44,12 @@ fn busy(limit: Limit) -> (Counter, Option<Receipt>) {
 
 proptest! {
     #[test]
-    fn what_was_handed_out_comes_back(limit in limits(), costs in prop::collection::vec(1..5_u64, 1..9)) {
+    fn receipts_round_trip(limit in limits(), costs in prop::collection::vec(1..5_u64, 1..9)) {
         let mut counter = Counter::new(limit);
         let step = pulse(&counter.limit) / 5;
         for (index, cost) in (0..).zip(costs) {
             let cost = Cost::new(cost).expect("a cost");
-            let decision = counter.ask(START + index * step, Ask::Charge(cost));
+            let decision = counter.ask(START + index * step, Operation::Charge(cost));
             if let Some(receipt) = decision.receipt() {
                 prop_assert_eq!(Receipt::from_bytes(&receipt.to_bytes()), Some(*receipt));
             }
@@ -57,7 +57,7 @@ proptest! {
     }
 
     #[test]
-    fn an_invented_receipt_harms_nobody(limit in limits(), bytes in invented(), later in 0..=9_000_u64) {
+    fn a_forged_receipt_is_harmless(limit in limits(), bytes in invented(), later in 0..=9_000_u64) {
         let (counter, _) = busy(limit);
         if let Some(receipt) = Receipt::from_bytes(&bytes) {
             prop_assert_eq!(receipt.to_bytes(), bytes);
@@ -68,7 +68,7 @@ proptest! {
     }
 
     #[test]
-    fn a_spoiled_receipt_harms_nobody(limit in limits(), at in 0..Receipt::BYTES, bits in 1..=255_u8) {
+    fn a_corrupted_receipt_is_harmless(limit in limits(), at in 0..Receipt::BYTES, bits in 1..=255_u8) {
         let (counter, receipt) = busy(limit);
         let mut bytes = receipt.map_or([0; Receipt::BYTES], |receipt| receipt.to_bytes());
         bytes[at] ^= bits;

@@ -1,41 +1,41 @@
-//! Units that come back without a receipt: exactly what was taken, and never more than that.
+//! Refunds without a receipt: exactly what was taken, and never more than that.
 
 use proptest::prelude::*;
-use sluicegate_core::{Answer, Ask, Cost, Decision, Figures, Limit, Slices, Span};
+use sluicegate_core::{Answer, Cost, Decision, Limit, Operation, Parameters, Slices, Span};
 
 use super::counter::{Arrival, Counter, START, arrivals, limits, pulse, quota, rates};
 
-fn refund(units: u64) -> Ask {
-    Ask::Refund(Cost::new(units).expect("a cost"))
+fn refund(units: u64) -> Operation {
+    Operation::Refund(Cost::new(units).expect("a cost"))
 }
 
-/// Whether units of this limit can be given back at all.
+/// Whether units of this limit can be refunded at all.
 fn counts_units(limit: &Limit) -> bool {
     !limit.holds() && limit.algorithm() != "cooldown"
 }
 
 /// Whether a refund reports a success.
-fn learns_of_successes(limit: &Limit) -> bool {
-    matches!(limit.figures(), Figures::Cooldown(it) if it.pending.is_some() || it.reset_on_success)
+fn counts_successes(limit: &Limit) -> bool {
+    matches!(limit.figures(), Parameters::Cooldown(it) if it.pending.is_some() || it.reset_on_success)
 }
 
-/// A counter with a past, and the time it is now.
+/// A counter with previous traffic, and the current time.
 fn busy(limit: Limit, past: &[Arrival]) -> (Counter, u64) {
     let mut counter = Counter::new(limit);
     let now = past.iter().fold(START, |now, (gap, cost)| {
-        counter.ask(now + gap, Ask::Charge(Cost::new(*cost).expect("a cost")));
+        counter.ask(now + gap, Operation::Charge(Cost::new(*cost).expect("a cost")));
         now + gap
     });
     (counter, now)
 }
 
-/// All that an answer says, but for the name of its receipt.
-fn told(decision: Decision) -> (Answer, [u64; 3]) {
+/// All parts of a decision except its receipt.
+fn without_receipt(decision: Decision) -> (Answer, [u64; 3]) {
     let numbers = [decision.granted(), decision.remaining(), decision.reset_after().as_micros()];
     (decision.answer(), numbers)
 }
 
-/// Traffic that gives back: when, how much is asked for, and how much is given back before.
+/// Traffic with refunds: the gap, the cost, and the units refunded before.
 fn two_ways() -> impl Strategy<Value = Vec<(Arrival, u64)>> {
     let refunds = prop_oneof![2 => Just(0), 2 => 1..=4_u64, 1 => 5..=40_u64];
     arrivals(5_000, 6).prop_flat_map(move |arrivals| {
@@ -44,7 +44,7 @@ fn two_ways() -> impl Strategy<Value = Vec<(Arrival, u64)>> {
     })
 }
 
-/// What was admitted (positive) and what came back (negative), in order.
+/// The admitted units (positive) and the refunded ones (negative), in order.
 fn both_ways(counter: &mut Counter, traffic: &[(Arrival, u64)]) -> Vec<(u64, i128)> {
     let mut now = START;
     let mut flow = Vec::new();
@@ -63,16 +63,16 @@ fn both_ways(counter: &mut Counter, traffic: &[(Arrival, u64)]) -> Vec<(u64, i12
 }
 
 proptest! {
-    /// To the last part of a microsecond: the state is the one that was there before.
+    /// To the last part of a microsecond: the state is the one before.
     #[test]
-    fn a_take_that_is_given_back_at_once_leaves_the_state_as_it_was(
+    fn a_take_refunded_immediately_restores_the_state(
         limit in limits().prop_filter("counts units", counts_units),
         past in arrivals(5_000, 6),
         units in 1..=12_u64,
     ) {
         let (mut counter, now) = busy(limit, &past);
-        // Filed now, so that nothing is left to be tidied up.
-        counter.ask(now, Ask::Charge(Cost::ONE));
+        // Charged now, so that no repair is left to do.
+        counter.ask(now, Operation::Charge(Cost::ONE));
         let before = counter.clone();
         let taken = counter.take(now, units);
         if taken.is_allowed() {
@@ -83,9 +83,9 @@ proptest! {
         prop_assert_eq!(&counter.cell, &before.cell);
     }
 
-    /// Whatever the past, nobody can tell afterwards.
+    /// No decision differs afterwards, for any previous traffic.
     #[test]
-    fn a_take_that_is_given_back_at_once_changes_no_answer(
+    fn a_take_refunded_immediately_changes_no_decision(
         limit in limits().prop_filter("counts units", counts_units),
         past in arrivals(5_000, 6),
         units in 1..=12_u64,
@@ -98,16 +98,16 @@ proptest! {
         }
         let then = now + later * pulse(&counter.limit) / 3;
         for cost in 0..=units {
-            prop_assert_eq!(told(counter.try_take(then, cost)), told(before.try_take(then, cost)));
+            prop_assert_eq!(without_receipt(counter.try_take(then, cost)), without_receipt(before.try_take(then, cost)));
         }
     }
 
-    /// A refund of nothing, of a slot or of a plain failure does nothing, and nothing is ever refused.
+    /// A refund of nothing, of a slot or of a plain failure has no effect, and is never refused.
     #[test]
-    fn what_cannot_come_back_does_not(limit in limits(), past in arrivals(5_000, 6), units in 0..=9_u64) {
+    fn limits_without_refunds_ignore_them(limit in limits(), past in arrivals(5_000, 6), units in 0..=9_u64) {
         let (mut counter, now) = busy(limit, &past);
         let nothing = units == 0
-            || (!counts_units(&counter.limit) && !learns_of_successes(&counter.limit));
+            || (!counts_units(&counter.limit) && !counts_successes(&counter.limit));
         let before = counter.clone();
         let decision = counter.ask(now, refund(units));
         prop_assert!(decision.is_allowed() && decision.receipt().is_none());
@@ -117,7 +117,7 @@ proptest! {
         }
     }
 
-    /// All that there is comes back, and then the counter is as good as new.
+    /// All used units can be refunded, and then the counter is equivalent to a new one.
     #[test]
     fn no_more_comes_back_than_is_used(
         limit in limits().prop_filter("counts units", counts_units),
@@ -132,7 +132,7 @@ proptest! {
         prop_assert_eq!(counter.ask(now, refund(1)).granted(), 0);
     }
 
-    /// In any interval a bucket admits its burst, its rate, and what came back meanwhile.
+    /// In any interval a bucket admits its burst, its rate, and the units refunded meanwhile.
     #[test]
     fn a_bucket_admits_no_more_than_came_back(
         ((amount, period), burst, traffic) in (rates(), 1..=12_u64, two_ways()),
@@ -144,14 +144,15 @@ proptest! {
         for (index, (from, _)) in flow.iter().enumerate() {
             let mut sum = 0;
             for (to, units) in &flow[index..] {
-                // Parts of a unit come back too, and are not told: less than one each time.
+                // Fractions of a unit are refunded too, but not reported: less than one each time.
                 sum += units - i128::from(*units <= 0);
                 prop_assert!(sum * period <= burst * period + amount * i128::from(to - from));
             }
         }
     }
 
-    /// In any window a log and a strict window admit their amount, and what came back meanwhile.
+    /// In any window a log and a strict window admit their amount, and the units refunded
+    /// meanwhile.
     #[test]
     fn a_window_admits_no_more_than_came_back(
         (amount, slices, block) in (1..=12_u64, 1..=6_u32, 1..=900_u64),
@@ -172,7 +173,7 @@ proptest! {
         }
     }
 
-    /// So does a period.
+    /// So does a calendar period.
     #[test]
     fn a_period_admits_no_more_than_came_back(amount in 1..=12_u64, traffic in two_ways()) {
         let second = 1_000_000;
@@ -187,7 +188,7 @@ proptest! {
     }
 }
 
-/// The newest first: what was used long ago stays used as long as it would have.
+/// The newest first: units used long ago count as long as they would have.
 #[test]
 fn a_log_keeps_its_oldest_stamps() {
     let limit = Limit::sliding_log("limit", quota(4, 1_000)).expect("a limit");

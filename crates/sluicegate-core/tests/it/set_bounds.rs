@@ -2,12 +2,13 @@
 
 use proptest::prelude::*;
 use sluicegate_core::{
-    Ask, Check, Cost, Decision, Id, Limit, Place, Ruling, Set, Slices, State, Time, decide,
+    CellRef, ChargeId, Check, Cost, Decision, Limit, Operation, Ruling, Set, Slices, State, Time,
+    decide,
 };
 
 use super::counter::{Counter, START, in_period, limits};
 
-/// One request: how long after the last, its cost, and which limits it owes, in which order.
+/// One request: the time since the last one, its cost, and its limits in order.
 type Request = (u64, u64, Vec<usize>);
 
 fn traffic() -> impl Strategy<Value = (Vec<Limit>, Vec<Request>)> {
@@ -24,18 +25,18 @@ fn apply(
     serial: usize,
     checks: &[(Check<'_>, usize)],
 ) -> (Ruling, Vec<Option<Decision>>) {
-    let places: Vec<Place> = checks.iter().map(|(_, cell)| Place::cell(*cell)).collect();
+    let places: Vec<CellRef> = checks.iter().map(|(_, cell)| CellRef::cell(*cell)).collect();
     let now = Time::from_micros(now);
     let checks: Vec<Check<'_>> = checks.iter().map(|(check, _)| in_period(*check, now)).collect();
-    let set = Set::all(&checks, Id::from_bits((serial as u128) << 8));
+    let set = Set::all(&checks, ChargeId::from_bits((serial as u128) << 8));
     let mut decisions = vec![None; checks.len()];
     let ruling = decide(&set, now, &places, cells, &mut decisions);
     (ruling, decisions)
 }
 
 proptest! {
-    /// A set refuses exactly when one of its limits would, charges every limit or none, and
-    /// its order changes nothing: each limit lives as if it had been asked alone whenever all agreed.
+    /// A set refuses exactly when one of its limits would, charges every limit or none, and its
+    /// order changes nothing: each limit behaves as if it had been used alone whenever all agreed.
     #[test]
     fn a_set_is_all_or_nothing_in_any_order((limits, requests) in traffic()) {
         let mut cells = vec![State::Vacant; limits.len()];
@@ -106,10 +107,10 @@ proptest! {
         }
     }
 
-    /// A shadow with alternatives is told and charged what the term it stands for would be, and
-    /// what is enforced in the same term makes no difference to it.
+    /// A shadow with alternatives is decided and charged as the term it stands in for would be,
+    /// and enforcing checks in the same term make no difference to it.
     #[test]
-    fn a_shadow_lives_as_the_term_it_stands_for((limits, requests) in traffic()) {
+    fn a_shadow_behaves_like_its_term((limits, requests) in traffic()) {
         let free = Limit::token_bucket("free", "1000/s".parse().expect("a quota"));
         let free = free.expect("a limit");
         let last = limits.len();
@@ -173,13 +174,13 @@ proptest! {
     }
 }
 
-/// A charge sees what the takes before it are about to use: together they go one debt deep.
+/// A charge includes the takes staged before it: together they go one debt deep.
 #[test]
 fn a_charge_beside_a_take_goes_no_deeper_than_one_debt() {
     let limit = Limit::token_bucket("limit", "1/s burst 2".parse().expect("a quota"));
     let limit = limit.expect("a limit");
     let take = Check::new(&limit, b"key").cost(Cost::from(2));
-    let charge = Check::new(&limit, b"key").ask(Ask::Charge(Cost::from(9)));
+    let charge = Check::new(&limit, b"key").with_operation(Operation::Charge(Cost::from(9)));
     let mut cells = vec![State::Vacant];
     let (ruling, decisions) = apply(&mut cells, START, 1, &[(take, 0), (charge, 0)]);
     assert_eq!(ruling, Ruling::Admitted);
@@ -189,7 +190,7 @@ fn a_charge_beside_a_take_goes_no_deeper_than_one_debt() {
     assert_eq!(counter.take(START, 0).reset_after().as_secs_ceil(), 4, "and none is forgiven");
 }
 
-/// Two limits that share a counter could not both be right about it.
+/// Two limits that share a counter could not both read it correctly.
 #[test]
 fn two_limits_on_one_counter_contradict_each_other() {
     let window = |quota: &str| {

@@ -1,15 +1,17 @@
-//! States that leave the core and come back: as bytes, earlier, and weighed by what they use.
+//! States outside of the core: encoded, shifted in time, and weighed by their use.
+
+// Long because it has one table of states for all algorithms.
 
 use proptest::prelude::*;
 use proptest::sample::Index;
 use sluicegate_core::{
-    Ask, Check, Cooldown, Cost, Decision, Escalation, Id, Limit, LimitError, Place, Receipt,
-    Refusal, Set, Slices, Span, State, Time, decide,
+    CellRef, ChargeId, Check, Cooldown, Cost, Decision, Escalation, Limit, LimitError, Operation,
+    Receipt, Refusal, Set, Slices, Span, State, Time, decide,
 };
 
 use super::counter::{Counter, START, in_period, limits, pulse, quota};
 
-/// What is done in one step, how long after the one before, with how many units.
+/// The operation of one step, the time since the one before, and the units.
 #[derive(Debug, Clone)]
 struct Step {
     gap: u64,
@@ -48,21 +50,21 @@ fn cost(units: u64) -> Cost {
     Cost::new(units).expect("a cost")
 }
 
-/// What a step asks; receipts are settled and renewed once there are some.
-fn ask(step: &Step, receipts: &[Receipt]) -> Ask {
+/// The operation of a step; receipts are settled and renewed once there are some.
+fn ask(step: &Step, receipts: &[Receipt]) -> Operation {
     let units = cost(step.units);
     let receipt = (!receipts.is_empty()).then(|| *step.receipt.get(receipts));
     match (step.kind, receipt) {
-        (0, _) => Ask::Charge(units),
-        (1, Some(receipt)) => Ask::Settle { receipt, actual: units },
-        (2, Some(receipt)) => Ask::Renew(receipt),
-        (3, _) => Ask::wait(units, Span::from_micros(step.gap * 2)),
-        (4, _) => Ask::up_to(units, Cost::ZERO),
-        _ => Ask::acquire(units),
+        (0, _) => Operation::Charge(units),
+        (1, Some(receipt)) => Operation::Settle { receipt, actual: units },
+        (2, Some(receipt)) => Operation::Renew(receipt),
+        (3, _) => Operation::wait(units, Span::from_micros(step.gap * 2)),
+        (4, _) => Operation::up_to(units, Cost::ZERO),
+        _ => Operation::acquire(units),
     }
 }
 
-/// Walks a counter through the steps and shows it after each, with the time.
+/// Applies the steps to a counter and shows it after each, with the time.
 fn walk(limit: Limit, steps: &[Step], mut look: impl FnMut(&Counter, u64)) {
     let mut counter = Counter::new(limit);
     let mut receipts = Vec::new();
@@ -75,8 +77,8 @@ fn walk(limit: Limit, steps: &[Step], mut look: impl FnMut(&Counter, u64)) {
     }
 }
 
-fn rescale(from: sluicegate_core::Quota) -> Ask {
-    Ask::Rescale { from, id: Id::from_bits(1) }
+fn rescale(from: sluicegate_core::Quota) -> Operation {
+    Operation::Rescale { from, id: ChargeId::from_bits(1) }
 }
 
 fn encoded(state: &State) -> Vec<u8> {
@@ -122,21 +124,21 @@ fn all_kinds() -> Vec<Limit> {
     limits.into_iter().map(|limit| limit.expect("a limit")).collect()
 }
 
-/// Everything that can be asked of a state, by every kind of limit, at every kind of time: none
-/// of it may panic, and what is left is a state that can be written and read again.
+/// Applies every operation to a state, with every kind of limit, at every kind of time: none may
+/// panic, and the resulting state can be encoded and decoded again.
 fn survives(state: &State) {
     let times = [0, 1, START, START + 999_983, Time::MAX.as_micros()];
     for limit in all_kinds() {
         for now in times.map(Time::from_micros) {
             let mut receipt = None;
             for ask in [
-                Ask::acquire(Cost::ONE),
-                Ask::peek(),
-                Ask::acquire(Cost::MAX),
-                Ask::up_to(Cost::MAX, Cost::ZERO),
-                Ask::wait(cost(2), Span::MAX),
-                Ask::Charge(cost(2)),
-                Ask::Charge(Cost::MAX),
+                Operation::acquire(Cost::ONE),
+                Operation::peek(),
+                Operation::acquire(Cost::MAX),
+                Operation::up_to(Cost::MAX, Cost::ZERO),
+                Operation::wait(cost(2), Span::MAX),
+                Operation::Charge(cost(2)),
+                Operation::Charge(Cost::MAX),
                 rescale(quota(5, 1_000)),
                 rescale(quota(7, 3_000_000)),
                 rescale(quota(1, Span::MAX.as_micros())),
@@ -145,11 +147,21 @@ fn survives(state: &State) {
                 receipt = survives_asking(&limit, state, now, ask).receipt().copied().or(receipt);
             }
             if let Some(receipt) = receipt {
-                survives_asking(&limit, state, now, Ask::Settle { receipt, actual: Cost::ZERO });
-                survives_asking(&limit, state, now, Ask::Settle { receipt, actual: Cost::MAX });
-                survives_asking(&limit, state, now, Ask::Renew(receipt));
+                survives_asking(
+                    &limit,
+                    state,
+                    now,
+                    Operation::Settle { receipt, actual: Cost::ZERO },
+                );
+                survives_asking(
+                    &limit,
+                    state,
+                    now,
+                    Operation::Settle { receipt, actual: Cost::MAX },
+                );
+                survives_asking(&limit, state, now, Operation::Renew(receipt));
             }
-            limit.fresh_at(state);
+            limit.recovered_at(state);
             limit.share_used(state, now);
         }
     }
@@ -161,14 +173,14 @@ fn survives(state: &State) {
     state.heap_bytes();
 }
 
-fn survives_asking(limit: &Limit, state: &State, now: Time, ask: Ask) -> Decision {
-    // The end of time lies in no calendar period.
+fn survives_asking(limit: &Limit, state: &State, now: Time, ask: Operation) -> Decision {
+    // The largest time is in no calendar period.
     let in_calendar = limit.calendar().is_none() || now < Time::MAX;
     let now = if in_calendar { now } else { Time::from_micros(now.as_micros() - 1) };
-    let check = in_period(Check::new(limit, b"key").ask(ask), now);
-    let set = Set::one(&check, Id::from_bits(1 << 8));
+    let check = in_period(Check::new(limit, b"key").with_operation(ask), now);
+    let set = Set::one(&check, ChargeId::from_bits(1 << 8));
     let (mut cells, mut decisions) = ([state.clone(), State::Vacant], [None]);
-    let place = Place::cell(0).remembered_in(1);
+    let place = CellRef::cell(0).remembered_in(1);
     decide(&set, now, &[place], &mut cells, &mut decisions);
     for cell in &cells {
         let again = State::decode(&mut &encoded(cell)[..]);
@@ -177,7 +189,7 @@ fn survives_asking(limit: &Limit, state: &State, now: Time, ask: Ask) -> Decisio
     decisions[0].expect("one check, one decision")
 }
 
-/// How bytes are spoiled: which of them, and what becomes of it.
+/// Corrupts some of the bytes.
 fn spoiled(mut bytes: Vec<u8>, blows: &[(Index, u8, u8)]) -> Vec<u8> {
     for (at, kind, byte) in blows {
         let at = at.index(bytes.len().max(1)).min(bytes.len());
@@ -194,7 +206,7 @@ fn spoiled(mut bytes: Vec<u8>, blows: &[(Index, u8, u8)]) -> Vec<u8> {
 
 proptest! {
     #[test]
-    fn what_was_written_is_read((limit, steps) in traffic()) {
+    fn states_round_trip((limit, steps) in traffic()) {
         let mut all = Vec::new();
         let mut states = Vec::new();
         walk(limit, &steps, |counter, _| {
@@ -215,8 +227,8 @@ proptest! {
         prop_assert!(left.is_empty());
     }
 
-    /// Whatever becomes of a file: what can still be read is a state that everything works on,
-    /// and is written as it was read.
+    /// After any corruption of a file, a state that can still be decoded works with all
+    /// operations, and is encoded as it was read.
     #[test]
     fn spoiled_bytes_are_refused_or_harmless(
         (limit, steps) in traffic(),
@@ -244,16 +256,16 @@ proptest! {
         }
     }
 
-    /// The share used is nothing just when the state is fresh, does not shrink when something is
-    /// charged, and is all there is when not even one unit is left.
+    /// The used share is zero exactly when the state is fresh, does not shrink with a charge, and
+    /// is the maximum when not even one unit is left.
     #[test]
-    fn the_share_used_is_what_is_used((limit, steps) in traffic(), later in 0..=6_000_u64) {
+    fn the_used_share_matches_the_usage((limit, steps) in traffic(), later in 0..=6_000_u64) {
         walk(limit, &steps, |counter, now| {
             let [state] = &counter.cell;
             for now in [now, now + later] {
                 let time = Time::from_micros(now);
                 let share = counter.limit.share_used(state, time);
-                let fresh = counter.limit.fresh_at(state) <= time;
+                let fresh = counter.limit.recovered_at(state) <= time;
                 assert_eq!(share == 0, fresh, "{share} of {state:?} at {time:?}");
                 let one = counter.try_take(now, 1);
                 let exhausted = matches!(
@@ -265,7 +277,7 @@ proptest! {
                 }
                 for units in [1, 2, 1_000] {
                     let mut charged = counter.clone();
-                    charged.ask(now, Ask::Charge(cost(units)));
+                    charged.ask(now, Operation::Charge(cost(units)));
                     let then = charged.limit.share_used(&charged.cell[0], time);
                     assert!(then >= share, "{then} after {share} of {state:?}");
                 }
@@ -273,9 +285,9 @@ proptest! {
         });
     }
 
-    /// A state that another limit left is never worth less than it will be read as.
+    /// A state left by another limit never weighs less than it will be read as.
     #[test]
-    fn the_share_of_a_foreign_state_is_what_it_will_be_read_as(
+    fn the_share_of_a_foreign_state_is_that_of_its_reading(
         (limit, steps) in traffic(),
         other in limits(),
     ) {
@@ -294,7 +306,7 @@ proptest! {
         });
     }
 
-    /// A state that is made earlier answers earlier what it would have answered then.
+    /// A state that is shifted back gives the same decisions earlier.
     #[test]
     fn an_earlier_state_gives_the_same_answers_earlier(
         (limit, steps) in traffic(),
@@ -307,7 +319,7 @@ proptest! {
             let mut earlier = counter.clone();
             earlier.cell[0].earlier_by(Span::from_micros(by));
             for now in [now, now + later] {
-                for asked in [Ask::peek(), Ask::acquire(Cost::ONE), Ask::Charge(cost(3))] {
+                for asked in [Operation::peek(), Operation::acquire(Cost::ONE), Operation::Charge(cost(3))] {
                     let then = counter.clone().ask(now, asked);
                     let decision = earlier.clone().ask(now - by, asked);
                     let numbers = |decision: &Decision| {
@@ -319,7 +331,7 @@ proptest! {
         });
     }
 
-    /// Blocks that are made earlier count for what they counted, or are read as exhausted.
+    /// Blocks that are shifted back keep their counts, or are read as exhausted.
     #[test]
     fn an_earlier_window_gives_nothing_away(
         (limit, steps) in traffic_of(limits().prop_filter("only windows that slide", slides)),
@@ -334,13 +346,13 @@ proptest! {
     }
 }
 
-/// Shares in 65,535ths, worked out by hand.
+/// Shares in 65,535ths, computed by hand.
 #[test]
-fn shares_are_what_they_should_be() {
+fn shares_have_the_values_computed_by_hand() {
     const SECOND: u64 = 1_000_000;
     let charged = |limit: Result<Limit, LimitError>, units| {
         let mut counter = Counter::new(limit.expect("a limit"));
-        counter.ask(START, Ask::Charge(cost(units)));
+        counter.ask(START, Operation::Charge(cost(units)));
         counter
     };
     let assert_shares = |counter: &Counter, shares: &[(u64, u16)]| {
@@ -427,9 +439,9 @@ fn a_settlement_counts_half_until_it_lapses() {
     assert_eq!(limit.share_used(&State::Vacant, Time::EPOCH), 0);
 }
 
-/// State that a wrong clock made is read as exhausted, and weighs as much.
+/// State from a wrong clock is read as exhausted, and weighs as much.
 #[test]
-fn what_a_wrong_clock_made_is_exhausted() {
+fn state_of_a_wrong_clock_is_exhausted() {
     let slack = Span::CLOCK_SLACK.as_micros();
     let parsed = |quota: &str| quota.parse().expect("a quota");
     let within = Span::from_secs(60);
@@ -448,7 +460,7 @@ fn what_a_wrong_clock_made_is_exhausted() {
         Limit::cooldown("limit", cooldown),
     ] {
         let mut counter = Counter::new(limit.expect("a limit"));
-        counter.ask(START, Ask::Charge(Cost::ONE));
+        counter.ask(START, Operation::Charge(Cost::ONE));
         let share = |now| counter.limit.share_used(&counter.cell[0], Time::from_micros(now));
         assert_eq!(share(START - slack), 7_282, "{}", counter.limit.algorithm());
         assert_eq!(share(START - slack - 1), u16::MAX, "{}", counter.limit.algorithm());

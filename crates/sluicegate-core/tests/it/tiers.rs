@@ -1,9 +1,9 @@
-//! A change of tier: units carry over, once, and never as a debt.
+//! Changes of tier: units carry over, once, and never as a debt.
 
 use proptest::prelude::*;
 use sluicegate_core::{
-    Ask, Check, Cooldown, Cost, Decision, Gate, Id, Limit, LimitError, Place, Quota, Ruling, Set,
-    Slices, Span, State, Time, decide,
+    CellRef, ChargeId, Check, Cooldown, Cost, Decision, Limit, LimitError, Mode, Operation, Quota,
+    Ruling, Set, Slices, Span, State, Time, decide,
 };
 
 use super::counter::{START, arrivals, in_period, quota, rates};
@@ -13,8 +13,8 @@ const MINUTE: u64 = 60 * SECOND;
 
 type Make = fn(&'static str, Quota) -> Result<Limit, LimitError>;
 
-/// One counter, which is read under one limit and then another, and where it is remembered that
-/// its tier has changed.
+/// One counter, which is read under one limit and then another, with the marker of its change of
+/// tier.
 #[derive(Debug, Clone)]
 struct Caller {
     cells: [State; 2],
@@ -34,27 +34,27 @@ impl Caller {
         let now = Time::from_micros(now);
         let checks = checks.map(|check| in_period(check, now));
         self.sets += 1;
-        let set = Set::all(&checks, Id::from_bits(self.sets << 8));
+        let set = Set::all(&checks, ChargeId::from_bits(self.sets << 8));
         let mut decisions = [None; N];
-        let places = [Place::cell(0).remembered_in(1); N];
+        let places = [CellRef::cell(0).remembered_in(1); N];
         let ruling = decide(&set, now, &places, &mut self.cells, &mut decisions);
         (ruling, decisions.map(|decision| decision.expect("asked")))
     }
 
-    fn ask(&mut self, now: u64, limit: &Limit, ask: Ask) -> Decision {
-        let (_, [decision]) = self.apply(now, [Check::new(limit, "key").ask(ask)]);
+    fn ask(&mut self, now: u64, limit: &Limit, ask: Operation) -> Decision {
+        let (_, [decision]) = self.apply(now, [Check::new(limit, "key").with_operation(ask)]);
         decision
     }
 
     fn take(&mut self, now: u64, limit: &Limit, units: u32) -> Decision {
-        self.ask(now, limit, Ask::acquire(Cost::from(units)))
+        self.ask(now, limit, Operation::acquire(Cost::from(units)))
     }
 
-    /// What a request is answered that says the tier was another before.
+    /// Returns the decision of a request that carries over from another tier.
     fn take_after(&mut self, now: u64, from: Quota, limit: &Limit, units: u32) -> Decision {
         let check = Check::new(limit, "key");
         let take = check.cost(Cost::from(units));
-        let (_, [rescaled, taken]) = self.apply(now, [check.ask(rescale(from)), take]);
+        let (_, [rescaled, taken]) = self.apply(now, [check.with_operation(rescale(from)), take]);
         assert!(rescaled.is_allowed(), "it never stands in the way");
         assert_eq!((rescaled.granted(), rescaled.receipt()), (0, None));
         taken
@@ -69,8 +69,8 @@ fn parsed(text: &str) -> Quota {
     text.parse().expect("a quota")
 }
 
-fn rescale(from: Quota) -> Ask {
-    Ask::Rescale { from, id: Id::from_bits(u128::MAX) }
+fn rescale(from: Quota) -> Operation {
+    Operation::Rescale { from, id: ChargeId::from_bits(u128::MAX) }
 }
 
 #[test]
@@ -117,7 +117,7 @@ fn a_part_of_a_unit_counts_as_a_whole_one() {
 fn a_debt_carries_over_as_units_and_not_as_a_debt() {
     for (to, left) in [("10000/min", 9_850), ("151/min", 1), ("150/min", 0), ("20/min", 0)] {
         let mut caller = Caller::new();
-        caller.ask(START, &bucket("100/min"), Ask::Charge(Cost::from(150)));
+        caller.ask(START, &bucket("100/min"), Operation::Charge(Cost::from(150)));
         let found = caller.take_after(START, parsed("100/min"), &bucket(to), 0);
         assert!(found.is_allowed(), "{to}: in debt not even a peek is");
         assert_eq!(found.remaining(), left, "{to}");
@@ -180,17 +180,17 @@ fn a_change_that_found_nothing_to_carry_over_counts_as_well() {
 }
 
 #[test]
-fn a_change_may_ride_with_every_request() {
+fn a_change_may_come_with_every_request() {
     for (from, to) in [("100/min", "10000/min"), ("10000/min", "100/min"), ("5/s", "7/s")] {
         let (from, to) = (parsed(from), bucket(to));
-        let (mut told, mut spared) = (Caller::new(), Caller::new());
-        // So often that there is always something used, now and then after a long pause.
+        let (mut shadowed, mut spared) = (Caller::new(), Caller::new());
+        // So often that some units are always used, and sometimes after a long pause.
         let half = u32::try_from(to.capacity() / 2).expect("small");
         let recovery = to.recovery().expect("a bucket recovers").as_micros();
         let mut now = START;
         for step in 0..2_000 {
             now += recovery / 3 + if step % 97 == 0 { 5 * MINUTE } else { 0 };
-            let riding = told.take_after(now, from, &to, half);
+            let riding = shadowed.take_after(now, from, &to, half);
             let alone = spared.take(now, &to, half);
             assert_eq!(riding.answer(), alone.answer(), "step {step}");
             assert_eq!(riding.remaining(), alone.remaining(), "step {step}");
@@ -199,23 +199,23 @@ fn a_change_may_ride_with_every_request() {
 }
 
 #[test]
-fn a_debt_in_the_new_tier_outlasts_one_recovery_and_is_remembered_as_long() {
+fn a_debt_in_the_new_tier_outlasts_one_recovery_and_its_marker_too() {
     let (from, to) = (parsed("5/s"), bucket("200/min"));
     let mut caller = Caller::new();
     caller.take_after(START, from, &to, 1);
-    let charge = Check::new(&to, "key").ask(Ask::Charge(Cost::from(399)));
+    let charge = Check::new(&to, "key").with_operation(Operation::Charge(Cost::from(399)));
     caller.apply(START, [charge]);
     let later = START + 119 * SECOND;
     assert_eq!(caller.take_after(later, from, &to, 0).reset_after(), Span::from_secs(1));
 }
 
 #[test]
-fn the_wait_that_a_refused_set_names_comes_true() {
+fn the_retry_time_of_a_refused_set_is_correct() {
     for (from, to) in [("10000/min", "100/min"), ("100/day", "10/s"), ("10/s", "100/day")] {
         let (used, to) = (bucket(from).capacity(), bucket(to));
         let from_limit = bucket(from);
         let mut caller = Caller::new();
-        caller.ask(START, &from_limit, Ask::acquire(Cost::new(used).expect("a cost")));
+        caller.ask(START, &from_limit, Operation::acquire(Cost::new(used).expect("a cost")));
         let all = u32::try_from(to.capacity()).expect("small");
         let refused = caller.take_after(START, parsed(from), &to, all);
         let wait = refused.retry_after().expect("exhausted").as_micros();
@@ -237,16 +237,16 @@ fn a_refused_set_has_carried_over_and_charged_nothing() {
 }
 
 #[test]
-fn it_is_done_first_wherever_in_the_set_it_stands() {
+fn it_runs_first_wherever_in_the_set_it_is() {
     let (from, to) = (parsed("100/min"), bucket("10000/min"));
     let mut caller = Caller::new();
     caller.take(START, &bucket("100/min"), 90);
     let check = Check::new(&to, "key");
-    let shadow = check.ask(rescale(from)).observed();
-    assert_eq!(shadow.gate(), Gate::Observe);
-    let (ruling, [taken, told]) = caller.apply(START, [check.cost(Cost::from(9_910)), shadow]);
+    let shadow = check.with_operation(rescale(from)).observed();
+    assert_eq!(shadow.gate(), Mode::Shadow);
+    let (ruling, [taken, shadowed]) = caller.apply(START, [check.cost(Cost::from(9_910)), shadow]);
     assert_eq!(ruling, Ruling::Admitted);
-    assert_eq!((taken.remaining(), told.remaining()), (0, 0));
+    assert_eq!((taken.remaining(), shadowed.remaining()), (0, 0));
 }
 
 #[test]
@@ -265,7 +265,7 @@ fn a_quota_that_was_never_this_limit_s_changes_nothing() {
 }
 
 #[test]
-fn what_counts_units_keeps_its_count() {
+fn counting_limits_keep_their_count() {
     let (small, large) = (quota(10, MINUTE), quota(100, MINUTE));
     let cooldown = |after| {
         let (within, block) = (Span::from_secs(60), Span::from_secs(60));
@@ -295,8 +295,8 @@ fn what_counts_units_keeps_its_count() {
     for (from, to) in pairs {
         let (from, to) = (from.expect("a limit"), to.expect("a limit"));
         let mut caller = Caller::new();
-        caller.ask(START, &from, Ask::Charge(Cost::from(8)));
-        assert_eq!(Check::new(&to, "key").ask(rescale(small)).settles(), None, "{to:?}");
+        caller.ask(START, &from, Operation::Charge(Cost::from(8)));
+        assert_eq!(Check::new(&to, "key").with_operation(rescale(small)).settles(), None, "{to:?}");
         let found = caller.take_after(START, small, &to, 0);
         assert_eq!(found.remaining(), 92, "{to:?}");
         assert_eq!(caller.cells[1], State::Vacant, "nothing was remembered");
@@ -304,7 +304,7 @@ fn what_counts_units_keeps_its_count() {
 }
 
 #[test]
-fn what_another_algorithm_left_behind_is_exhausted_as_ever() {
+fn state_of_another_algorithm_is_exhausted() {
     let log = Limit::sliding_log("api", parsed("10/min")).expect("a limit");
     let mut caller = Caller::new();
     caller.take(START, &log, 1);
@@ -313,7 +313,7 @@ fn what_another_algorithm_left_behind_is_exhausted_as_ever() {
 }
 
 proptest! {
-    /// What is left under the old quota tells what was used, and that is what is used now.
+    /// The units left under the old quota determine the used ones, which carry over.
     #[test]
     fn as_many_units_are_used_as_were(
         (before, after) in (rates(), rates()),

@@ -1,19 +1,19 @@
-//! Charges of sets that were refused elsewhere: undone, they leave nothing behind.
+//! Rollback of charges whose sets were refused elsewhere: no trace remains.
 
 use proptest::prelude::*;
-use sluicegate_core::{Answer, Ask, Cost, Limit};
+use sluicegate_core::{Answer, Cost, Limit, Operation};
 
 use super::counter::{Arrival, Counter, START, arrivals, limits};
 
 /// Microseconds between a charge and its undo: a round trip.
 const TRIP: u64 = 20_000;
 
-/// Limits whose takes charge units that can be compared: slots have names.
+/// Limits whose takes charge comparable units: slots have ids.
 fn counts_units(limit: &Limit) -> bool {
     !limit.holds() && limit.uses_up()
 }
 
-/// A counter with a past, and the time it is now.
+/// A counter with previous traffic, and the current time.
 fn busy(limit: Limit, past: &[Arrival]) -> (Counter, u64) {
     let mut counter = Counter::new(limit);
     let now = past.iter().fold(START, |now, (gap, cost)| {
@@ -23,7 +23,7 @@ fn busy(limit: Limit, past: &[Arrival]) -> (Counter, u64) {
     (counter, now)
 }
 
-/// Answers of a counter to costs from none to more than there can be.
+/// Decisions of a counter on costs from zero to more than its capacity.
 fn answers(counter: &Counter, now: u64) -> Vec<(Answer, u64, u64)> {
     let costs = [0, 1, 2, 3, 5, 8, 13, 40];
     let answer = |cost| {
@@ -54,8 +54,8 @@ proptest! {
         }
     }
 
-    /// Charges overlap, and others are made between them: undoing all of the former costs the latter
-    /// no more than the refill of one round trip, and gains them no more than what overlapped.
+    /// Charges overlap, and others are made between them: undoing all of the former costs the
+    /// latter no more than the refill of one round trip, and gains them no more than the overlap.
     #[test]
     fn charges_that_overlap_drain_nothing_when_they_are_undone(
         limit in prop::sample::select(vec![
@@ -66,7 +66,7 @@ proptest! {
         steps in prop::collection::vec((0..=3_000_u64, 0..=3_u64, any::<bool>()), 1..200),
     ) {
         let (mut counter, mut without) = (Counter::new(limit.clone()), Counter::new(limit));
-        let (mut now, mut open, mut most): (u64, Vec<(u64, u64, Ask)>, u64) = (START, vec![], 0);
+        let (mut now, mut open, mut most): (u64, Vec<(u64, u64, Operation)>, u64) = (START, vec![], 0);
         for (gap, cost, stands) in steps {
             now += gap;
             while open.first().is_some_and(|(at, ..)| at + TRIP <= now) {
@@ -78,7 +78,7 @@ proptest! {
                 continue;
             }
             if stands {
-                without.ask(now, Ask::Charge(Cost::new(cost).unwrap()));
+                without.ask(now, Operation::Charge(Cost::new(cost).unwrap()));
             } else if let Some(undo) = counter.limit.undo(&taken) {
                 open.push((now, cost, undo));
                 most = most.max(open.iter().map(|(_, cost, _)| cost).sum());

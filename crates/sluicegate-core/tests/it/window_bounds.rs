@@ -1,4 +1,4 @@
-//! What windows and logs admit at most, what they must admit, and how bad an adversary can make it.
+//! Upper and lower bounds of windows and logs, also under adversarial traffic.
 
 use proptest::prelude::*;
 use sluicegate_core::{Limit, Slices, State};
@@ -127,7 +127,7 @@ proptest! {
     }
 }
 
-/// The weakness that the documents tell of is real: twice the amount around the edge.
+/// The documented weakness is real: twice the amount around the edge.
 #[test]
 fn an_aimed_burst_gets_twice_the_amount_of_a_fixed_window() {
     let mut counter = fixed(10);
@@ -137,7 +137,7 @@ fn an_aimed_burst_gets_twice_the_amount_of_a_fixed_window() {
     assert_eq!(drain(&mut counter, edge), 0);
 }
 
-/// The same burst meets the others unimpressed.
+/// The same burst stays within the bound of the other algorithms.
 #[test]
 fn an_aimed_burst_gets_no_more_than_the_bound_elsewhere() {
     let second = 1_000_000;
@@ -152,7 +152,7 @@ fn an_aimed_burst_gets_no_more_than_the_bound_elsewhere() {
     }
 }
 
-/// The estimate can be too high by all of the previous window: refused with nothing used of late.
+/// The estimate can be too high by the whole previous window: refused without recent use.
 #[test]
 fn a_weighted_window_may_refuse_an_idle_caller() {
     let second = 1_000_000;
@@ -164,14 +164,15 @@ fn a_weighted_window_may_refuse_an_idle_caller() {
     assert_eq!(refused.retry_after().expect("soon").as_micros(), second / 10);
 }
 
-/// And too low by nearly as much: nearly twice the amount in a window, by aiming.
+/// It can also be too low by nearly as much: nearly twice the amount in a window, by aiming.
 #[test]
 fn a_weighted_window_can_be_driven_to_nearly_twice_its_amount() {
     let second = 1_000_000;
     for slices in [1, 2, 4, 10] {
         let block = second / u64::from(slices);
         let mut counter = sliding(1_000, second, Slices::Weighted(slices));
-        // All of it at the end of a block, then whatever opens up until just before it leaves.
+        // All of it at the end of a block, then all that becomes available until just before it
+        // leaves.
         let start = START + block - 1;
         let mut admitted = vec![(start, drain(&mut counter, start))];
         for tick in 0..20 * u64::from(slices) {

@@ -4,7 +4,7 @@ use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// Ends a hang; a busy machine is not mistaken for one.
+/// The timeout of a hang, long enough for a busy machine.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A connection to one listener.

@@ -70,7 +70,7 @@ pub(super) fn retry_after(evaluation: &Evaluation) -> Option<u64> {
 
 type Met<'a> = (usize, &'a Planned, &'a ExpectedDecision);
 
-/// The limits that callers may read about: the strictest, then those that refuse, then by share left.
+/// The limits visible to callers: the strictest, then those that refuse, then by share left.
 fn met<'a>(evaluation: &'a Evaluation, file: &RuleFile) -> Vec<Met<'a>> {
     let Some(verdict) = &evaluation.verdict else { return Vec::new() };
     let shown = |check: &Planned, made: &ExpectedDecision| {
@@ -129,7 +129,7 @@ fn standing(check: &Planned, made: &ExpectedDecision, retry: Option<u64>) -> Str
     out
 }
 
-/// Seconds until there is more than now.
+/// Returns the seconds until more units are available.
 fn until_more(limit: &Limit, made: &ExpectedDecision) -> Option<u64> {
     if limit.holds() || made.reset_after_us == 0 {
         return made.retry_after_us.map(|wait| seconds(wait).max(1));

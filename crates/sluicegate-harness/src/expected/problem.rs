@@ -46,7 +46,7 @@ pub(super) fn kind(evaluation: &Evaluation) -> Option<Kind> {
     })
 }
 
-/// The fields of the problem, for the operator; callers do not read which policies were violated.
+/// The fields of the problem, for the operator; callers do not see the violated policies.
 pub(super) fn problem(
     evaluation: &Evaluation,
     file: &RuleFile,
@@ -84,7 +84,7 @@ fn detail(evaluation: &Evaluation, file: &RuleFile) -> String {
         Outcome::Blocked => return "the caller is on the block-list".to_owned(),
         Outcome::Unidentified { identity, rule } => {
             return format!(
-                "the rule `{rule}` has to know the `{identity}` of whoever is asking, and the request does not say it"
+                "the rule `{rule}` needs the identity `{identity}`, and the request does not have it"
             );
         }
         Outcome::Asked | Outcome::Free => {}
@@ -93,8 +93,7 @@ fn detail(evaluation: &Evaluation, file: &RuleFile) -> String {
         return "the request is refused".to_owned();
     };
     if check.is_unasked() {
-        return "the store that counts for all nodes cannot be asked, and the rule refuses then; \
-                try again later"
+        return "the shared store is unavailable and this rule fails closed; try again later"
             .to_owned();
     }
     let rule = check.rule.and_then(|rule| file.rules.get(rule));
@@ -136,7 +135,7 @@ fn waiting(micros: u64) -> String {
     format!("{count} {unit}{}", if count == 1 { "" } else { "s" })
 }
 
-/// The names of all limits that stand in the way.
+/// The names of all limits that refuse.
 fn violated(evaluation: &Evaluation) -> Vec<&str> {
     let mut out: Vec<&str> = Vec::new();
     let Some(verdict) = &evaluation.verdict else { return out };

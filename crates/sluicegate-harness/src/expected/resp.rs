@@ -7,7 +7,7 @@ use super::{TOKEN, seconds};
 use crate::model::Evaluation;
 use crate::rule_file::RuleFile;
 
-/// The answer to `SLUICEGATE.CHECK`: names and values in turn.
+/// The answer to `SLUICEGATE.CHECK`: alternating names and values.
 pub(crate) fn checked(evaluation: &Evaluation, file: &RuleFile) -> Value {
     let summary = Summary::of(evaluation, file);
     let number = |number: Option<u64>| number.map_or(json!(-1), |number| json!(number));

@@ -67,7 +67,7 @@ pub(crate) fn renewed(settlement: &Settlement) -> Value {
     json!({"status": 200, "headers": head(), "body": body})
 }
 
-/// The headers of an answer that is about no request.
+/// The headers of an answer that does not concern a request.
 fn head() -> Value {
     json!({"cache-control": "no-store", "content-type": "application/json"})
 }

@@ -4,11 +4,11 @@ use super::USERS;
 use std::collections::HashSet;
 
 use super::rules::{list_entry, overriding, requoted};
-use crate::rng::Rng;
 use crate::rule_file::{Limits, RuleFile};
+use sluicegate_testkit::Rng;
 
-/// Rules and users that were changed before: a second change before the first has recovered keeps shares
-/// instead of units, and is left to tests of its own.
+/// The rules and users that were changed before. A second change before the first has recovered
+/// keeps shares instead of units, and is covered by other tests.
 pub(super) type Changed = HashSet<String>;
 
 /// The file with one thing changed.

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use super::{METHODS, PATHS, USERS};
 use crate::clock::START;
-use crate::rng::Rng;
 use crate::rule_file::{
     Algorithm, Cooldown, Cost, HeaderNames, Headers, IfMissing, Limits, ListEntry, OnStoreError,
     Override, Quota, Rule, RuleFile, Soft, Tiers, Window,
 };
+use sluicegate_testkit::Rng;
 
 const SECOND: u64 = 1_000_000;
 const PERIODS: [u64; 8] = [
@@ -35,7 +35,7 @@ const KEYS: [&[&str]; 9] = [
     &["room"],
     &[],
 ];
-/// How long slots are held without a renewal.
+/// The leases of slots.
 pub(super) const LEASES: [u64; 3] = [5 * SECOND, 60 * SECOND, 600 * SECOND];
 const TIERS: [&str; 2] = ["free", "pro"];
 
@@ -84,7 +84,7 @@ pub(super) fn file(rng: &mut Rng, nodes: usize) -> RuleFile {
     file
 }
 
-/// A rule with one limit that no other rule applies beside: what a deny cache can refuse by itself.
+/// A rule with one limit, without other rules beside it: a deny cache can refuse it alone.
 fn lone_rule(rng: &mut Rng, number: usize) -> Rule {
     let quota = Quota {
         amount: rng.between(1, 2),
@@ -103,7 +103,8 @@ fn lone_rule(rng: &mut Rng, number: usize) -> Rule {
     }
 }
 
-/// A rule of whole token buckets alone: what the quick script decides, several counters to a page.
+/// A rule with only token buckets in whole microseconds: decided by the fast script, several
+/// counters to a page.
 fn plain_rule(rng: &mut Rng, number: usize, nodes: usize) -> Rule {
     let key = *rng.pick(&[&["user"][..], &["user"], &["ip"], &["user", "ip"]]);
     let mut windows: Vec<Window> = Vec::new();
@@ -191,7 +192,8 @@ fn rule(rng: &mut Rng, number: usize, tiered: bool, nodes: usize) -> Rule {
         rule.debt = false;
         return rule;
     }
-    // Two quotas on one counter are cases of their own, so only users have tiers and overrides.
+    // Two quotas on one counter are covered by other cases, so only users have tiers and
+    // overrides.
     if tiered && by_user(&rule) && !rng.one_in(4) {
         rule.limits = Limits::ByTier(by_tier(rng));
         rule.fresh_tiers = rng.one_in(4);

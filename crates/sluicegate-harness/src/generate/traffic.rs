@@ -9,8 +9,8 @@ use crate::case::{
 use crate::clock::START;
 use crate::edges::Edges;
 use crate::model::Model;
-use crate::rng::Rng;
 use crate::rule_file::{Algorithm, OnStoreError, Quota, Rule, RuleFile, Window};
+use sluicegate_testkit::Rng;
 
 pub(super) fn steps(rng: &mut Rng, store: StoreKind, nodes: usize, rules: &RuleFile) -> Vec<Step> {
     let mut edges = Edges::default();
@@ -63,7 +63,7 @@ struct Traffic<'r> {
     model: Model,
     store: StoreKind,
     nodes: usize,
-    /// Steps that were handed a slot or a reservation.
+    /// Steps that received a slot or a reservation.
     held: Vec<(u32, u64)>,
     reserved: Vec<u32>,
     faults: bool,
@@ -71,7 +71,7 @@ struct Traffic<'r> {
     changed: Changed,
     backwards: bool,
     slow: bool,
-    /// A request that was refused last.
+    /// The last request that was refused.
     refused: Option<Request>,
     /// The node that refused it, and where the next step sends it again.
     refused_by: usize,
@@ -92,8 +92,8 @@ impl Traffic<'_> {
 
     /// Changes a counter that one node refuses from another node, then sends the refused request again.
     ///
-    /// Both steps come at once: only then does the deny cache of the first node still refuse, unless
-    /// the change was published.
+    /// Both steps follow immediately: only then does the deny cache of the first node still
+    /// refuse, unless the change was published.
     fn around_deny_cache(&mut self, id: u32) -> Step {
         let (node, action) = if self.again {
             self.again = false;
@@ -208,7 +208,7 @@ impl Traffic<'_> {
     }
 
     fn group(&mut self, node: usize) -> Action {
-        // In parts of a set that are asked apart, takes come before charges and refunds.
+        // In subsets of a cross-slot set, takes come before charges and refunds.
         let apart = self.store == StoreKind::Cluster
             || self.model.file().rules.iter().any(|rule| rule.node_scope);
         let mut purpose = self.purpose();
@@ -246,7 +246,7 @@ impl Traffic<'_> {
         Action::Group { items }
     }
 
-    /// Charges or gives back units of a caller that a deny cache may refuse.
+    /// Charges or refunds units of a caller that a deny cache may refuse.
     fn change_refused(&mut self, node: usize) -> Action {
         let mut request = self.refused.clone().unwrap_or_default();
         (request.second_user, request.cost) = (None, Some(self.rng.between(1, 3)));
@@ -289,7 +289,7 @@ impl Traffic<'_> {
         let count = if self.rng.one_in(2) { 1 } else { self.rng.between(2, 6) };
         let mut throttles: Vec<Throttle> = (0..count).map(|_| self.one_throttle(via)).collect();
         if via == Via::Resp && self.rng.one_in(2) {
-            // A unit comes back between two takes of one pipeline.
+            // A unit recovers between two takes of one pipeline.
             let first = throttles[0].clone();
             throttles.push(Throttle { cost: -1, ..first.clone() });
             throttles.push(Throttle { cost: 1, ..first });
@@ -301,7 +301,8 @@ impl Traffic<'_> {
         Action::Throttle { via, throttles }
     }
 
-    /// A key has one quota for each algorithm: two quotas on one counter are cases of their own.
+    /// A key has one quota for each algorithm: two quotas on one counter are covered by other
+    /// cases.
     fn one_throttle(&mut self, via: Via) -> Throttle {
         let key = self.rng.below(3);
         let algorithm = match self.rng.below(6) {
@@ -374,7 +375,7 @@ impl Traffic<'_> {
     }
 
     fn fault(&mut self) -> Action {
-        // A share of a limit begins with what a node saw last, which no model foretells.
+        // The share of a limit depends on what a node saw last, which the model does not predict.
         let file = self.model.file();
         let by_policy =
             |rule: &Rule| rule.on_store_error != OnStoreError::Local && !rule.node_scope;
@@ -383,7 +384,7 @@ impl Traffic<'_> {
             false => Fault::Flush,
         };
         self.model.forget_shared();
-        // A store that lost its data does not know which reservations were settled.
+        // A store that lost its data has no record of settled reservations.
         self.reserved.clear();
         if fault != Fault::Flush {
             self.model.set_now(self.model.now() + OUTAGE_US);

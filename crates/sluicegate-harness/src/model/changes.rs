@@ -102,7 +102,7 @@ impl Changes {
         found.collect()
     }
 
-    /// The tier of a user before the last change of the table, if that was another.
+    /// Returns the tier of a user before the last change of the table, if it was different.
     pub(crate) fn tier_before(&self, user: Option<&str>, tier: &str) -> Option<&TierChange> {
         self.tiers.get(user?).filter(|change| change.tier != tier)
     }

@@ -66,7 +66,7 @@ fn series(rule: &str, outcome: &str) -> String {
     format!("sluicegate_decisions_total{{rule=\"{rule}\",outcome=\"{outcome}\"}}")
 }
 
-/// Whether a rule refuses the request, and whether it delays it; nothing if it was not asked.
+/// Returns whether a rule refuses the request, and whether it delays it; `None` if not evaluated.
 fn standing(evaluation: &Evaluation, rule: usize) -> Option<(bool, bool)> {
     let verdict = evaluation.verdict.as_ref()?;
     let mut asked = false;

@@ -1,4 +1,4 @@
-//! A bound that holds whatever the model says: the envelope of each bucket.
+//! A bound that is independent of the model: the envelope of each bucket.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use sluicegate_oracle::trace::AskSpec;
 
 use super::evaluation::{Planned, Verdict};
 
-/// Admissions of every bucket, with the quotas that were asked.
+/// The admissions of every bucket, with its quotas.
 #[derive(Debug, Default)]
 pub(crate) struct Envelopes(BTreeMap<(String, String), Envelope>);
 

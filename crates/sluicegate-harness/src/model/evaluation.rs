@@ -7,7 +7,7 @@ use super::limit::Limit;
 /// One check of a plan.
 #[derive(Debug, Clone)]
 pub(crate) struct Planned {
-    /// The place of its rule in the file; a throttle has none.
+    /// The index of its rule in the file; a throttle has none.
     pub(crate) rule: Option<usize>,
     pub(crate) limit: Limit,
     pub(crate) key: String,
@@ -21,7 +21,7 @@ pub(crate) struct Planned {
     pub(crate) priced: bool,
     /// Whether it counts on one node alone.
     pub(crate) node: Option<usize>,
-    /// The answer of the rule's policy, where the store could not be asked.
+    /// The answer of the rule's fallback, where the store was unavailable.
     pub(crate) unasked: Option<bool>,
 }
 
@@ -51,7 +51,7 @@ impl Planned {
     }
 }
 
-/// Whether there was anything to decide.
+/// The outcome of planning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Outcome {
     Asked,
@@ -65,23 +65,23 @@ pub(crate) enum Outcome {
     },
 }
 
-/// The fold of all decisions.
+/// The combination of all decisions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Verdict {
     pub(crate) allowed: bool,
     pub(crate) decisions: Vec<Option<ExpectedDecision>>,
-    /// The place of the decision that says most.
+    /// The index of the strictest decision.
     pub(crate) strictest: Option<usize>,
     pub(crate) retry_after_us: Option<u64>,
     pub(crate) delay_us: u64,
 }
 
-/// Everything that an answer to a request may say.
+/// All data that an answer to a request may contain.
 #[derive(Debug, Clone)]
 pub(crate) struct Evaluation {
     pub(crate) outcome: Outcome,
     pub(crate) checks: Vec<Planned>,
-    /// Absent where nothing was asked.
+    /// Absent where nothing was evaluated.
     pub(crate) verdict: Option<Verdict>,
     pub(crate) cost: u64,
     pub(crate) tier: Option<String>,
@@ -98,7 +98,7 @@ impl Evaluation {
         }
     }
 
-    /// The decision that says most, of those that may refuse.
+    /// Returns the strictest decision, of those that may refuse.
     pub(crate) fn strictest(&self) -> Option<(usize, &Planned, &ExpectedDecision)> {
         let verdict = self.verdict.as_ref()?;
         let place = verdict.strictest?;
@@ -111,7 +111,7 @@ impl Evaluation {
         self.receipts().any(|(_, check)| check.limit.holds())
     }
 
-    /// The checks that charged something.
+    /// Returns the checks that charged something.
     pub(crate) fn receipts(&self) -> impl Iterator<Item = (usize, &Planned)> {
         let verdict = self.verdict.as_ref().filter(|verdict| verdict.allowed);
         let decisions = verdict.map(|verdict| verdict.decisions.as_slice()).unwrap_or_default();
@@ -168,8 +168,8 @@ impl Verdict {
         longest
     }
 
-    /// Of the terms that refuse, the one that stands in the way longest; of its alternatives the one
-    /// that opens first; the first of equals.
+    /// Returns the term that refuses and blocks the longest; of its alternatives the one that
+    /// opens first; the first of equals.
     pub(crate) fn blocker(&self, checks: &[Planned]) -> Option<usize> {
         let mut worst: Option<(usize, (u8, u64))> = None;
         let mut place = 0;
@@ -209,7 +209,7 @@ impl Verdict {
 }
 
 impl Evaluation {
-    /// The reason of a decision in one word.
+    /// Returns the reason of a decision as one word.
     pub(crate) fn reason(check: &Planned, made: &ExpectedDecision) -> Option<&'static str> {
         match check.unasked {
             Some(allowed) => (!allowed).then_some("unreachable"),
@@ -217,13 +217,13 @@ impl Evaluation {
         }
     }
 
-    /// Whether a policy decided instead of the store.
+    /// Returns whether a fallback decided instead of the store.
     pub(crate) fn by_policy(&self) -> bool {
         self.checks.iter().any(Planned::is_unasked)
     }
 }
 
-/// A known wait, an unknown one, for ever.
+/// Orders refusals: a known wait, an unknown one, for ever.
 fn obstinacy(reason: Reason, retry_after_us: Option<u64>) -> (u8, u64) {
     match reason {
         Reason::Exhausted | Reason::Blocked => (0, retry_after_us.unwrap_or(0)),

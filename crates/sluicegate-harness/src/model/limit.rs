@@ -6,23 +6,23 @@ use crate::rule_file::{
     Algorithm, Cooldown, Limits, Override, Quota, Rule, RuleFile, Soft, Window,
 };
 
-/// One limit, with all that answers say about it.
+/// One limit, with all data that answers contain about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Limit {
-    /// The name that its counters are filed under.
+    /// The name of its counters.
     pub(crate) name: String,
     /// The name in headers.
     pub(crate) policy: String,
     pub(crate) spec: AlgorithmSpec,
     pub(crate) algorithm: &'static str,
     pub(crate) capacity: u64,
-    /// The time in which the capacity comes back.
+    /// The time in which the capacity recovers.
     pub(crate) recovery_us: Option<u64>,
     pub(crate) quota: Option<Quota>,
 }
 
 impl Limit {
-    /// The key under which the oracle knows this limit.
+    /// The handle of this limit in the oracle.
     pub(crate) fn handle(&self) -> String {
         format!("{} {:?}", self.name, self.spec)
     }
@@ -60,7 +60,7 @@ impl Limit {
         })
     }
 
-    /// The calendar window that contains a moment, for fixed windows.
+    /// The calendar window that contains a time, for fixed windows.
     pub(crate) fn period(&self, now: u64) -> Option<(u64, u64)> {
         let AlgorithmSpec::FixedWindow { period_us, .. } = self.spec else { return None };
         // Weeks begin on Mondays, and 1970 began on a Thursday.
@@ -71,7 +71,7 @@ impl Limit {
     }
 }
 
-/// One limit of a rule, and the one beyond it.
+/// One limit of a rule, with its soft limit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Owed {
     pub(crate) limit: Limit,
@@ -79,7 +79,7 @@ pub(crate) struct Owed {
     pub(crate) beyond: Option<(Limit, u64)>,
 }
 
-/// The limits that `windows` of a rule are; `tier` where each tier has counters of its own.
+/// Returns the limits of a rule's `windows`; `tier` where each tier has its own counters.
 pub(crate) fn owed(rule: &Rule, windows: &[Window], tier: Option<&str>) -> Vec<Owed> {
     windows.iter().map(|window| one(rule, window, tier)).collect()
 }
@@ -119,7 +119,8 @@ fn one(rule: &Rule, window: &Window, tier: Option<&str>) -> Owed {
     }
 }
 
-/// Windows are ranked by length, the longest first; a length that the rule does not have names itself.
+/// Windows are ranked by length, longest first; a length that the rule does not have is spelled
+/// out.
 fn rank_suffix(rule: &Rule, period_us: u64) -> String {
     let mut lengths = quota_lengths(rule);
     lengths.sort_unstable_by(|one, other| other.cmp(one));
@@ -151,7 +152,7 @@ fn own_windows(rule: &Rule) -> Vec<&[Window]> {
     }
 }
 
-/// A rule with windows of one length lends its name; of several, each has a word behind it.
+/// A rule with windows of one length uses its name; with several, each gets a suffix.
 fn policy(rule: &Rule, window: &Window, soft: bool) -> String {
     let mut words: Vec<String> = own_windows(rule).into_iter().flatten().map(word).collect();
     words.sort();
@@ -243,7 +244,7 @@ pub(crate) fn of_cooldown(rule: &Rule, cooldown: &Cooldown) -> Limit {
     }
 }
 
-/// Every limit of a rule, that of a tier first, overrides last.
+/// Returns every limit of a rule, that of a tier first, overrides last.
 pub(crate) fn all_of(file: &RuleFile, rule: &Rule, tier: Option<&str>) -> Vec<Limit> {
     let mut out: Vec<Owed> = Vec::new();
     match &rule.limits {

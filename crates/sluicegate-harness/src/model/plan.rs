@@ -1,4 +1,4 @@
-//! From a request to its checks, by the rule file alone.
+//! The plan of a request, derived from the rule file alone.
 
 use sluicegate_oracle::trace::AskSpec;
 
@@ -18,7 +18,7 @@ pub(crate) enum Aim {
 }
 
 impl Plan {
-    /// The same plan while the shared store is down: each check is answered as its rule says.
+    /// Returns the plan while the shared store is down: each check gets its rule's fallback.
     pub(crate) fn without_store(mut self, file: &RuleFile) -> Self {
         for check in &mut self.checks {
             let rule = check.rule.and_then(|rule| file.rules.get(rule));
@@ -59,7 +59,7 @@ pub(crate) struct Circumstances<'a> {
     pub(crate) via: Via,
 }
 
-/// The checks that a request owes.
+/// Returns the checks of a request.
 pub(crate) fn plan(about: Circumstances<'_>, request: &Request, aim: Aim) -> Plan {
     let empty = |outcome: Outcome| {
         let unlimited = outcome == Outcome::Free;
@@ -263,7 +263,7 @@ fn listing(about: Circumstances<'_>, request: &Request) -> Option<bool> {
     let in_force = |until: Option<u64>| until.is_none_or(|until| about.now < until);
     let names = |one: &ListEntry, user: &Option<String>| user.as_ref() == Some(&one.user);
     let listed = about.file.lists.iter().filter(|one| in_force(one.until_us)).filter(|one| {
-        // A block-list looks at every value; an allow-list needs one certain identity.
+        // A block-list considers every value; an allow-list needs one certain identity.
         match request.second_user {
             Some(_) => one.block && (names(one, &request.user) || names(one, &request.second_user)),
             None => names(one, &request.user),
@@ -276,7 +276,7 @@ fn applies(rule: &Rule, request: &Request, via: Via) -> bool {
     if rule.descriptor {
         let names: Vec<&str> = request.attributes().into_iter().map(|(name, _)| name).collect();
         let wanted = ["user", "tenant"];
-        // Descriptors have the entries that a rule names and no others; proxies send no attributes.
+        // Descriptors have exactly the entries of a rule; proxies send no attributes.
         let entries = match via {
             Via::Grpc => names == wanted,
             Via::Authorize | Via::Tricked => false,

@@ -215,7 +215,7 @@ fn headers(file: &RuleFile) -> Value {
     out
 }
 
-/// A quota as rule files and `/v1/throttle` have it.
+/// Returns a quota in the syntax of rule files and `/v1/throttle`.
 pub(crate) fn quota_text(quota: &Quota) -> String {
     let burst = quota.burst.map(|burst| format!(" burst {burst}")).unwrap_or_default();
     format!("{}/{}{burst}", quota.amount, length(quota.period_us))
@@ -237,7 +237,7 @@ pub(crate) fn length(micros: u64) -> String {
     }
 }
 
-/// A moment in UTC, to the microsecond.
+/// Returns a time in UTC, to the microsecond.
 fn timestamp(micros: u64) -> String {
     let (days, of_day) = (micros / 86_400_000_000, micros % 86_400_000_000);
     // Civil date from days: years begin in March, so that the leap day comes last.

@@ -1,4 +1,4 @@
-//! Answers of the program, brought to the form of expected ones.
+//! Answers of the program, converted to the form of expected ones.
 
 use prost_types::value::Kind;
 use serde_json::{Map, Value, json};
@@ -9,7 +9,7 @@ use crate::expected::TOKEN;
 /// Headers about the connection.
 const UNCOMPARED: [&str; 3] = ["date", "content-length", "connection"];
 
-/// Tokens that an answer handed out, and whether a deny cache refused.
+/// Tokens in an answer, and whether a deny cache refused.
 #[derive(Debug, Default)]
 pub(super) struct Extracted {
     pub(super) slot: Option<String>,
@@ -41,7 +41,8 @@ pub(super) fn http(response: &HttpResponse, extracted: &mut Extracted) -> Value 
     json!({"status": response.status, "headers": headers, "body": body})
 }
 
-/// Replaces tokens, which cannot be foretold, and the name of a deny cache, which must not matter.
+/// Replaces tokens, which are unpredictable, and the origin of a deny cache, which must not
+/// matter.
 fn verdict(body: &mut Value, extracted: &mut Extracted) {
     let Value::Object(fields) = body else { return };
     for (name, kept) in [("slot", &mut extracted.slot), ("reservation", &mut extracted.reservation)]

@@ -1,4 +1,4 @@
-//! Faults of the shared store while a request is under way.
+//! Faults of the shared store while a request is in flight.
 
 use serde_json::{Value, json};
 use sluicegate_testkit::{PATIENCE, Server, wait_until};
@@ -8,10 +8,10 @@ use super::send::check_body;
 use crate::case::{Fault, OUTAGE_US, Request, SLOW_US, Via};
 use crate::expected;
 
-/// A part of a deadline: a call may be under way during two moves of the clock.
+/// A part of a deadline: a call may be in flight during two moves of the clock.
 const HALF_A_DEADLINE: u64 = 4_000;
-/// So many looks in a row that see the same calls under way mean that all are.
-const SAME: usize = 100;
+/// After this many identical readings of the calls in flight, all of them have been sent.
+const SAME: usize = 400;
 const IN_FLIGHT: &str = "sluicegate_store_in_flight";
 const TRIED: &str = "sluicegate_store_connections_total";
 const CALLS: &str = "sluicegate_store_calls_total";
@@ -31,10 +31,11 @@ impl Runner<'_> {
         }
     }
 
-    /// Moves the clock while a request is under way.
+    /// Moves the clock while a request is in flight.
     ///
-    /// Limits of one node and refusals of a cluster are explained at the later time, and resets since 1970 are
-    /// written then. Where a case has any of them, only the decision is compared. Later steps compare the counters that the request left behind.
+    /// Limits of one node and refusals of a cluster are explained at the later time, and resets
+    /// since 1970 are computed then. Where a case has any of them, only the decision is compared.
+    /// Later steps compare the counters after the request.
     fn slow(&mut self, node: usize, request: &Request) -> Vec<String> {
         self.each_server(Server::pause);
         let answered_before = match self.send_under_way(node, "/v1/check", &check_body(request)) {
@@ -60,7 +61,7 @@ impl Runner<'_> {
         self.compare(&expected, &found)
     }
 
-    /// Sends a request; says whether it was answered without the store.
+    /// Sends a request; returns whether it was answered without the store.
     fn send_under_way(&mut self, node: usize, target: &str, body: &Value) -> Result<bool, String> {
         let asked = &mut self.nodes[node];
         let sent = asked.http.write("POST", target, &[], &body.to_string());
@@ -68,7 +69,7 @@ impl Runner<'_> {
         wait_until("the request is under way or answered", PATIENCE, || {
             asked.http.has_response() || asked.metric(IN_FLIGHT) > 0
         });
-        // Parts of a set in several slots go out one after the other.
+        // Subsets of a cross-slot set are sent one after the other.
         let (mut seen, mut since) = (asked.metric(IN_FLIGHT), 0);
         while self.shared.as_ref().is_some_and(|shared| shared.servers.len() > 1) && since < SAME {
             let now = asked.metric(IN_FLIGHT);
@@ -90,7 +91,7 @@ impl Runner<'_> {
             self.move_clock(self.model.now() + HALF_A_DEADLINE);
             self.each_server(Server::resume);
             let asked = &mut self.nodes[node];
-            // Two calls are under way at most, and answered in their order.
+            // At most two calls are in flight, and answered in their order.
             wait_until("two further calls are sent or all are answered", PATIENCE, || {
                 asked.http.has_response() || asked.metric(CALLS) >= calls + 2
             });
@@ -109,7 +110,7 @@ impl Runner<'_> {
 
     /// Ends the last node, and waits until the others count one less.
     ///
-    /// A count that is still wrong after three beats of every node is a difference.
+    /// A count that is still wrong after three heartbeats of every node is a difference.
     pub(super) fn stop(&mut self) -> Vec<String> {
         let count = self.nodes.len();
         let (start, mut counts) = (self.beats(), Vec::new());
@@ -134,7 +135,7 @@ impl Runner<'_> {
         wrong.into_iter().map(what).collect()
     }
 
-    /// Heartbeats of all nodes so far, and other scripts that were sent in full.
+    /// Returns the heartbeats of all nodes so far, and other scripts that were sent in full.
     fn beats(&self) -> u64 {
         let server = self.shared.iter().find_map(|shared| shared.servers.first());
         let stats = server.map(|server| server.info("commandstats")).unwrap_or_default();
@@ -156,7 +157,7 @@ impl Runner<'_> {
         self.model.forget_shared();
     }
 
-    /// A request is under way while the servers stand still; then its deadline passes.
+    /// Sends a request while the servers are stopped; then its deadline passes.
     fn outage(&mut self, node: usize, fault: Fault, request: &Request) -> Vec<String> {
         self.each_server(Server::pause);
         let answered_before = match self.send_under_way(node, "/v1/check", &check_body(request)) {
@@ -186,7 +187,7 @@ impl Runner<'_> {
         if fault == Fault::Pause {
             self.each_server(Server::resume);
             self.wait_until_ready();
-            // The request that was under way has been counted by now, or never will be.
+            // The request that was in flight has been counted by now, or never will be.
             self.flush();
             return;
         }
@@ -199,8 +200,9 @@ impl Runner<'_> {
         if let Some(shared) = &mut self.shared {
             shared.resubscribe();
         }
-        self.heard_before = self.nodes.iter_mut().map(|node| node.metric(super::HEARD)).collect();
-        self.heard = 0;
+        (self.published, self.published_before) = (0, 0);
+        let received = self.nodes.iter_mut().map(|node| node.metric(super::RECEIVED));
+        self.received_before = received.collect();
         self.model.forget_shared();
     }
 

@@ -1,4 +1,4 @@
-//! Requests of a case, in the words of each transport.
+//! The requests of a case, in the format of each transport.
 
 use serde_json::{Map, Value, json};
 use sluicegate_testkit::Connection;
@@ -73,7 +73,7 @@ impl Runner<'_> {
         }
     }
 
-    /// Sends a request whose client tries to choose the status of refusals; says the status.
+    /// Sends a request whose client tries to choose the status of refusals; returns the status.
     pub(super) fn send_tricked(&mut self, node: usize, request: &Request) -> Value {
         let response = self.authorize(node, "/v1/authorize?deny_status=200#x", request);
         response.map_or_else(|error| json!(error.to_string()), |response| json!(response.status))

@@ -6,7 +6,7 @@ use super::story::{
 };
 use crate::trace::{AlgorithmSpec, BucketSpec, Case};
 
-/// How a bucket is called in the file.
+/// Makes a bucket of this kind for the file.
 type Kind = fn(BucketSpec) -> AlgorithmSpec;
 
 fn spec(amount: u64, period_us: u64, burst: u64) -> BucketSpec {
@@ -91,7 +91,7 @@ fn gives_back_only_what_is_left(kind: Kind) -> Case {
     let mut story = Story::new("gives_back_only_what_is_still_owed", &kind(spec(7, 3 * SECOND, 7)));
     story.ask(take("calls", 4));
     let receipt = story.last();
-    // Two and a third units have come back by themselves.
+    // Two and a third units have refilled by themselves.
     story.wait(SECOND).ask(settle("calls", receipt, 0));
     story.ask(take("calls", 7));
     let full = story.last();
@@ -110,7 +110,7 @@ fn gives_back_the_first_of_two(kind: Kind) -> Case {
     let first = story.last();
     story.ask(take("calls", 4));
     let second = story.last();
-    // The first is worth 0.4 s from its beginning; half of that is over.
+    // The first is worth 0.4 s from its beginning; half of that has passed.
     story.wait(200 * MILLI).ask(settle("calls", first, 0));
     story.ask(settle("calls", second, 0));
     story.set(vec![take("calls", 2), take("calls", 3)]);
@@ -135,7 +135,7 @@ fn amount_changes_in_flight(kind: Kind) -> Case {
     for handle in ["fast", "slower", "same", "slow"] {
         story.ask(peek(handle));
     }
-    // Read under another rate and written under it: the rounding stands.
+    // Read under another rate and written under it: the rounding is kept.
     story.wait(1_714_284).ask(up_to("fast", 1, 2));
     story.ask(peek("slow"));
     story.ask(up_to("slow", 0, 7));
@@ -145,7 +145,7 @@ fn amount_changes_in_flight(kind: Kind) -> Case {
     story.ask(take("same", 1));
     story.wait(SECOND).ask(take("fast", 3));
     story.ask(peek("slow"));
-    // Two rates far apart: what is little time for one is an eternity for the other.
+    // Two rates far apart: a short time for one is very long for the other.
     story.ask(charge("slower", 7));
     story.ask(peek("fast"));
     story.ask(peek("slower"));

@@ -1,9 +1,9 @@
-//! Cases that every limit with a rate must pass, whatever its algorithm.
+//! Cases that every limit with a rate must pass, for every algorithm.
 
 use super::story::{SECOND, Story, YEAR, charge, peek, reset, settle, take, up_to};
 use crate::trace::{AlgorithmSpec, Case};
 
-/// The short walk over the edges, worth repeating for every quota. `label` names the quota.
+/// Short cases at the edges, repeated for every quota; `label` names the quota.
 pub(super) fn edges(label: &str, algorithm: &AlgorithmSpec) -> Vec<Case> {
     vec![
         refuses_one_past_full(label, algorithm),

@@ -164,7 +164,7 @@ fn settles_holds() -> Case {
     story.ask(settle("calls", hold, 3));
     story.ask(take("calls", 1));
     let other = story.last();
-    // Together at most twice the slots: the one has 1, so the other may grow to 7.
+    // Together at most twice the slots: one hold has 1, so the other may grow to 7.
     story.ask(settle("calls", hold, 100));
     story.ask(take("calls", 0));
     story.ask(settle("calls", other, 2));
@@ -257,7 +257,7 @@ fn forgets_expired_holds_at_writes() -> Case {
     let mut story = Story::new("forgets_expired_holds_at_a_write", &slots(2, 10 * SECOND));
     story.ask(take("calls", 1));
     let hold = story.last();
-    // Only looking forgets nothing: with the clock back, the hold is there again.
+    // A peek writes nothing: with the clock back, the hold is there again.
     story.wait(10 * SECOND).ask(peek("calls"));
     story.back(1).ask(renew("calls", hold));
     story.wait(10 * SECOND).ask(take("calls", 1));

@@ -1,5 +1,7 @@
 //! Cases of the cooldown.
 
+// Long because it lists the cases of a cooldown as data.
+
 use super::story::{
     DAY, HOUR, MINUTE, SECOND, Story, YEAR, charge, peek, refund, reset, settle, take, up_to,
 };
@@ -10,7 +12,7 @@ fn cooldown(after: u64, within_us: u64, block_us: u64) -> AlgorithmSpec {
     AlgorithmSpec::Cooldown { after, within_us, block_us, escalation, pending_us, reset_on_success }
 }
 
-/// The same, with attempts that are pending so long.
+/// Returns the cooldown with attempts that are pending this long.
 fn pending(mut spec: AlgorithmSpec, micros: u64) -> AlgorithmSpec {
     if let AlgorithmSpec::Cooldown { pending_us, .. } = &mut spec {
         *pending_us = Some(micros);
@@ -18,7 +20,7 @@ fn pending(mut spec: AlgorithmSpec, micros: u64) -> AlgorithmSpec {
     spec
 }
 
-/// The same, with successes that clear the failures.
+/// Returns the cooldown with successes that clear the failures.
 fn forgiving(mut spec: AlgorithmSpec) -> AlgorithmSpec {
     if let AlgorithmSpec::Cooldown { reset_on_success, .. } = &mut spec {
         *reset_on_success = true;
@@ -257,7 +259,7 @@ fn keeps_the_streak_just_before() -> Case {
     story.wait(70 * SECOND - 2).ask(charge("calls", 1));
     story.wait(1).ask(charge("calls", 1));
     story.ask(peek("calls"));
-    // Forgotten at the first failure after it; the second counts from one again.
+    // The streak ends at the first failure after it; the second counts from one again.
     story.wait(20 * SECOND + MINUTE).ask(charge("calls", 1));
     story.ask(peek("calls"));
     story.ask(charge("calls", 1));
@@ -402,7 +404,7 @@ fn attempts_and_failures_count_together() -> Case {
     let mut story = Story::new("attempts_and_failures_count_together", &trying());
     fail(&mut story, 1);
     story.wait(59 * SECOND).ask(take("calls", 2));
-    // The failure is over before the attempts are.
+    // The failure stops counting before the attempts do.
     story.ask(take("calls", 1));
     story.ask(take("calls", 2));
     story.wait(SECOND).ask(take("calls", 1));
@@ -476,7 +478,7 @@ fn attempts_outlive_a_block() -> Case {
     let mut story = Story::new("attempts_outlive_a_block", &spec);
     fail(&mut story, 1);
     story.ask(take("calls", 2));
-    // Reported by somebody who never asked, too.
+    // A report without an attempt counts, too.
     story.ask(charge("calls", 1));
     story.ask(take("calls", 1));
     story.ask(charge("calls", 2));

@@ -88,7 +88,7 @@ fn period_grows_in_flight() -> Case {
     let receipt = story.last();
     story.ask(peek("day"));
     story.ask(take("day", 4));
-    // Now it is a count of the day.
+    // From now on the count is that of the day.
     story.wait(2 * MINUTE).ask(take("minute", 3));
     story.ask(take("minute", 2));
     story.ask(settle("minute", receipt, 0));
@@ -188,7 +188,7 @@ fn clock_a_little_back_over_the_edge() -> Case {
     story.at(DAWN + MINUTE - 1).ask(take("calls", 5));
     story.wait(1).ask(take("calls", 3));
     let receipt = story.last();
-    // Before its beginning by a microsecond, by a second exactly; the old window is gone.
+    // Before its beginning by a microsecond, by a second exactly; the old window is lost.
     story.back(1).ask(take("calls", 1));
     let early = story.last();
     story.at(DAWN + MINUTE - SECOND).ask(take("calls", 2));
@@ -207,7 +207,7 @@ fn clock_far_back_over_the_edge() -> Case {
     story.ask(take("calls", 1));
     story.wait(SECOND).ask(take("calls", 1));
     story.wait(1).ask(take("calls", 1));
-    // Rewritten even though the set is refused or only looks.
+    // Rewritten even though the set is refused or only peeks.
     story.at(DAWN - DAY).set(vec![peek("calls").observed()]);
     story.at(DAWN + MINUTE).ask(take("calls", 5));
     story.done()
@@ -218,7 +218,7 @@ fn vacant_after_giving_all_back() -> Case {
     story.ask(take("calls", 5));
     let receipt = story.last();
     story.wait(SECOND).ask(settle("calls", receipt, 0));
-    // A vacant cell knows no window, so that a clock far back meets nothing to correct.
+    // A vacant cell has no window, so a clock far back finds nothing to correct.
     story.back(HOUR).ask(peek("calls"));
     story.ask(take("calls", 5));
     story.done()

@@ -129,7 +129,7 @@ fn gives_nothing_of_what_counts_no_more(label: &str, algorithm: &AlgorithmSpec) 
     story.wait(rest / 2).ask(take("calls", 1));
     story.wait(rest / 2).ask(peek("calls"));
     story.ask(refund("calls", all));
-    // A little back: what did not count then was not touched.
+    // Slightly back: units that did not count then are unchanged.
     story.back(rest.min(SECOND) / 2).ask(peek("calls"));
     story.wait(2 * rest).ask(refund("calls", 3));
     story.ask(take("calls", all));
@@ -177,7 +177,7 @@ fn is_met_by_what_comes_after_it(label: &str, algorithm: &AlgorithmSpec) -> Case
     story.set(vec![refund("calls", 2), take("calls", 2)]);
     story.set(vec![take("calls", 2), refund("calls", 2)]);
     story.set(vec![refund("calls", 1), peek("calls"), refund("calls", 1)]);
-    // Of what its own set takes nothing has been charged yet.
+    // The takes of the same set have not been charged yet.
     story.ask(reset("calls"));
     story.set(vec![take("calls", 2), refund("calls", 2)]);
     story.set(vec![refund("calls", 1).observed(), take("calls", 1).of("bob")]);

@@ -113,7 +113,7 @@ fn observed(handle: &str) -> Case {
     exhaust(&mut story, handle);
     story.set(vec![take(handle, 4).observed(), take(other, 1)]);
     story.set(vec![peek(handle).observed(), peek(other)]);
-    // The other refuses, so the observed one is not charged either.
+    // The other refuses, so the shadow is not charged either.
     story.set(vec![take(handle, 1).observed(), take(other, 6)]);
     story.set(vec![peek(handle).observed(), peek(other)]);
     story.done()
@@ -299,7 +299,7 @@ fn wrong_clock_is_corrected_in_a_refused_set() -> Case {
     story.set(every(1));
     story.ask(charge("cooldown", 1));
     story.back(HOUR).set(EVERY.iter().map(|handle| take(handle, 6)).collect());
-    // Back at the first time: what was rewritten stays rewritten.
+    // Back at the first time: corrected states stay corrected.
     story.wait(HOUR).set(EVERY.iter().map(|handle| peek(handle)).collect());
     story.set(every(1));
     story.done()

@@ -145,7 +145,7 @@ fn length_changes_in_flight() -> Case {
     story.ask(peek("long"));
     story.wait(7 * SECOND).ask(take("long", 3));
     let receipt = story.last();
-    // The hour's block is refiled to now, as late as it may be.
+    // The hour's block moves to the current one, the latest possible.
     story.ask(peek("short"));
     story.wait(5 * SECOND).ask(peek("short"));
     let wait = story.ask(take("short", 6)).retry_after_us.unwrap_or(1);
@@ -178,7 +178,7 @@ fn slices_change_in_flight() -> Case {
     story.wait(MINUTE).ask(take("wide", 1));
     story.wait(2 * MINUTE).ask(take("coarse", 1));
     story.ask(peek("wide"));
-    // More blocks than the coarse window remembers: none of them may be lost.
+    // More blocks than the coarse window has: no count may be lost.
     for _ in 0..5 {
         story.wait(30 * SECOND).ask(take("wide", 1));
     }

@@ -1,4 +1,4 @@
-//! Writing a case step by step, with the oracle's own answers at hand to find the next edge.
+//! The builder of a case, which uses the oracle's answers to find the next edge.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub(super) const YEAR: u64 = 365 * DAY;
 /// The beginning of a day (a multiple of `DAY`), so that periods and blocks begin here too.
 pub(super) const DAWN: u64 = 19_675 * DAY;
 
-/// A case being written.
+/// A case under construction.
 pub(super) struct Story {
     case: Case,
     oracle: Oracle,
@@ -45,13 +45,13 @@ impl Story {
         Story { case, oracle, now: DAWN }
     }
 
-    /// Moves to this time.
+    /// Sets the time.
     pub(super) fn at(&mut self, now: u64) -> &mut Story {
         self.now = now;
         self
     }
 
-    /// Lets time pass.
+    /// Advances the time.
     pub(super) fn wait(&mut self, micros: u64) -> &mut Story {
         self.now += micros;
         self
@@ -63,17 +63,17 @@ impl Story {
         self
     }
 
-    /// Asks one check; periods that are missing are filled in.
+    /// Applies one check; missing periods are filled in.
     pub(super) fn ask(&mut self, check: CheckSpec) -> ExpectedDecision {
         self.set(vec![check]).decisions[0].expect("a single check is always asked")
     }
 
-    /// Asks a set; periods that are missing are filled in.
+    /// Applies a set; missing periods are filled in.
     pub(super) fn set(&mut self, checks: Vec<CheckSpec>) -> Expected {
         self.step(checks, false)
     }
 
-    /// Asks terms that do not depend on each other.
+    /// Applies terms that are charged independently.
     pub(super) fn independent(&mut self, checks: Vec<CheckSpec>) -> Expected {
         self.step(checks, true)
     }
@@ -87,7 +87,7 @@ impl Story {
         self.exactly(checks, independent)
     }
 
-    /// Asks these checks as they are, with the periods they have or have not.
+    /// Applies these checks as they are, with or without periods.
     pub(super) fn exactly(&mut self, checks: Vec<CheckSpec>, independent: bool) -> Expected {
         let mut step = Step { at: self.now, independent, checks, expect: None };
         let answer = self.oracle.step(&step);
@@ -96,12 +96,12 @@ impl Story {
         answer
     }
 
-    /// The index of the last step, for settling what it yielded.
+    /// Returns the index of the last step, for settling its receipts.
     pub(super) fn last(&self) -> usize {
         self.case.steps.len() - 1
     }
 
-    /// The finished case.
+    /// Returns the finished case.
     pub(super) fn done(self) -> Case {
         self.case
     }
@@ -112,12 +112,12 @@ fn check(limit: &str, ask: AskSpec) -> CheckSpec {
     CheckSpec { limit, key, ask, gate: Gate::Enforce, or: false, period: None }
 }
 
-/// Takes exactly so many.
+/// Takes exactly this many units.
 pub(super) fn take(limit: &str, units: u64) -> CheckSpec {
     up_to(limit, units, units)
 }
 
-/// Takes nothing, only looks.
+/// Takes nothing.
 pub(super) fn peek(limit: &str) -> CheckSpec {
     take(limit, 0)
 }
@@ -127,28 +127,28 @@ pub(super) fn up_to(limit: &str, least: u64, most: u64) -> CheckSpec {
     check(limit, AskSpec::Take { least, most, patience_us: None })
 }
 
-/// Takes exactly so many, willing to wait.
+/// Takes exactly this many units, with patience.
 pub(super) fn patient(limit: &str, units: u64, patience: u64) -> CheckSpec {
     let patience_us = Some(patience);
     check(limit, AskSpec::Take { least: units, most: units, patience_us })
 }
 
-/// Charges what was used already.
+/// Charges units that were already used.
 pub(super) fn charge(limit: &str, units: u64) -> CheckSpec {
     check(limit, AskSpec::Charge { units })
 }
 
-/// Gives units back without a receipt.
+/// Refunds units without a receipt.
 pub(super) fn refund(limit: &str, units: u64) -> CheckSpec {
     check(limit, AskSpec::Refund { units })
 }
 
-/// Settles what the first check of a step yielded.
+/// Settles the receipt of the first check of a step.
 pub(super) fn settle(limit: &str, step: usize, actual: u64) -> CheckSpec {
     check(limit, AskSpec::Settle { step, check: 0, actual })
 }
 
-/// Settles what some check of a step yielded.
+/// Settles the receipt of a check of a step.
 pub(super) fn settle_of(limit: &str, step: usize, of: usize, actual: u64) -> CheckSpec {
     check(limit, AskSpec::Settle { step, check: of, actual })
 }
@@ -158,7 +158,7 @@ pub(super) fn renew(limit: &str, step: usize) -> CheckSpec {
     check(limit, AskSpec::Renew { step, check: 0 })
 }
 
-/// Tells that the quota was another before.
+/// Declares that the quota was another before.
 pub(super) fn rescale(limit: &str, from: QuotaSpec, id: u64) -> CheckSpec {
     check(limit, AskSpec::Rescale { from, id })
 }
@@ -169,29 +169,29 @@ pub(super) fn reset(limit: &str) -> CheckSpec {
 }
 
 impl CheckSpec {
-    /// The same for another key.
+    /// Returns the check for another key.
     pub(super) fn of(self, key: &str) -> CheckSpec {
         CheckSpec { key: key.to_owned(), ..self }
     }
 
-    /// The same as an alternative to the check before.
+    /// Returns the check as an alternative to the one before.
     pub(super) fn or(self) -> CheckSpec {
         CheckSpec { or: true, ..self }
     }
 
-    /// The same, only observed.
+    /// Returns the check as a shadow.
     pub(super) fn observed(self) -> CheckSpec {
         CheckSpec { gate: Gate::Observe, ..self }
     }
 
-    /// The same with this period.
+    /// Returns the check with this period.
     pub(super) fn during(self, start: u64, end: u64) -> CheckSpec {
         CheckSpec { period: Some((start, end)), ..self }
     }
 }
 
 impl AlgorithmSpec {
-    /// The same, with or without debt.
+    /// Returns the limit with or without debt.
     pub(super) fn with_debt(mut self, allowed: bool) -> AlgorithmSpec {
         match &mut self {
             AlgorithmSpec::TokenBucket(spec)

@@ -1,4 +1,4 @@
-//! Cases of terms: alternatives, observed checks, and terms that stand for themselves.
+//! Cases of terms: alternatives, shadows, and independent terms.
 
 use super::sets::{bucket, fixed, log, sliding};
 use super::story::{DAY, HOUR, MINUTE, SECOND, Story, charge, peek, reset, settle_of, take, up_to};
@@ -93,7 +93,7 @@ fn watched(checks: Vec<CheckSpec>) -> Vec<CheckSpec> {
     checks.into_iter().map(CheckSpec::observed).collect()
 }
 
-/// The same story as `grace_alternative`, and it must leave the same counters.
+/// The same steps as `grace_alternative`; they have to leave the same counters.
 fn shadow_of_a_grace() -> Case {
     let limits = [("normal", "normal", &bucket(1, SECOND, 2)), ("grace", "grace", &fixed(1, DAY))];
     let mut story = Story::with("a_shadow_falls_back_to_a_grace_once", &limits);
@@ -119,13 +119,13 @@ fn shadow_of_three_alternatives() -> Case {
     let mut story = Story::with("a_shadow_asks_alternatives_one_after_the_other", &limits);
     let shadow = || watched(vec![take("first", 1), take("second", 1).or(), take("third", 1).or()]);
     let set = || [vec![take("all", 1)], shadow()].concat();
-    // The fifth would be refused, and goes ahead.
+    // The fifth would be refused, and is admitted.
     for _ in 0..5 {
         story.set(set());
     }
     story.ask(reset("second"));
     story.set(set());
-    // What is enforced refuses: nothing is charged, and one alternative is still not needed.
+    // An enforcing check refuses: nothing is charged, and one alternative is still not needed.
     story.set(set());
     story.set(vec![peek("first"), peek("second"), peek("third"), peek("all")]);
     story.done()
@@ -140,7 +140,7 @@ fn shadow_is_not_charged_alone() -> Case {
     let mut story = Story::with("a_shadow_of_alternatives_is_charged_with_its_set", &limits);
     let shadow = || watched(vec![take("main", 1), take("grace", 1).or()]);
     story.ask(take("all", 1));
-    // Before and behind the term that refuses.
+    // Before and after the term that refuses.
     story.set([shadow(), vec![take("all", 1)]].concat());
     story.set([vec![take("all", 1)], shadow()].concat());
     story.ask(take("main", 2));
@@ -169,7 +169,7 @@ fn shadow_and_rule_in_one_term() -> Case {
         [old(), old_grace().or(), new().or(), new_grace().or()],
         [new(), new_grace().or(), old().or(), old_grace().or()],
     ] {
-        // The fifth is refused by what is enforced.
+        // The fifth is refused by the enforcing checks.
         for _ in 0..5 {
             story.set(order.to_vec());
         }
@@ -186,7 +186,7 @@ fn shadow_not_asked_takes_nothing() -> Case {
     let limits = [("main", "main", &log(1, MINUTE)), ("grace", "grace", &log(3, MINUTE))];
     let mut story = Story::with("an_observed_alternative_not_asked_takes_nothing", &limits);
     let shadow = || watched(vec![take("main", 1), take("grace", 2).or()]);
-    // All of the grace is there for who comes behind; the next time the shadow has some of it.
+    // The whole grace is left for the checks after it; the next time the shadow takes some of it.
     story.set([shadow(), vec![take("grace", 3)]].concat());
     story.wait(MINUTE).ask(take("main", 1));
     story.set([shadow(), vec![take("grace", 2)]].concat());
@@ -205,10 +205,10 @@ fn shadow_not_asked_does_nothing() -> Case {
         story.set(vec![peek("main").observed(), direct.observed().or()]);
         story.ask(peek("other"));
     }
-    // What is done and not asked for is content, so nothing behind it is needed.
+    // An unconditional operation admits, so nothing after it is needed.
     story.set(vec![charge("main", 1).observed(), take("other", 1).observed().or()]);
     story.set(vec![take("main", 1).observed(), charge("other", 2).observed().or()]);
-    // A wrong clock is corrected by who is asked.
+    // A wrong clock is corrected only by checks that are evaluated.
     story.back(HOUR).set(vec![peek("main").of("bob").observed(), peek("other").observed().or()]);
     story.wait(HOUR).ask(peek("other"));
     story.done()

@@ -1,11 +1,11 @@
-//! Cases of a caller whose tier changes: its units carry over, once.
+//! Cases of a change of tier: the units carry over, once.
 
 use super::story::{
     DAY, HOUR, MILLI, MINUTE, SECOND, Story, charge, patient, peek, rescale, settle, take, up_to,
 };
 use crate::trace::{AlgorithmSpec, BucketSpec, Case, QuotaSpec};
 
-/// How a limit is made of a quota.
+/// Makes a limit of a quota.
 type Kind = fn(BucketSpec) -> AlgorithmSpec;
 
 const KINDS: [(&str, Kind); 3] = [
@@ -26,7 +26,7 @@ fn limit(kind: Kind, quota: QuotaSpec) -> AlgorithmSpec {
     kind(BucketSpec { amount, period_us, burst, debt: true })
 }
 
-/// A story with the limits `old` and `new`, which are one before and after the change.
+/// A case with the limits `old` and `new`, which are one limit before and after the change.
 fn change(name: String, kind: Kind, from: QuotaSpec, to: QuotaSpec) -> Story {
     let (old, new) = (limit(kind, from), limit(kind, to));
     Story::with(name, &[("old", "calls", &old), ("new", "calls", &new)])
@@ -110,7 +110,7 @@ fn counts_once(label: &str, kind: Kind) -> Case {
     story.set(vec![rescale("new", FREE, 1), take("new", 5_000)]);
     story.set(vec![rescale("new", FREE, 1), rescale("new", FREE, 1), take("new", 1)]);
     story.ask(rescale("new", FREE, 1));
-    // Another change is another.
+    // Another id is another change.
     story.ask(rescale("new", FREE, 2));
     story.done()
 }
@@ -149,7 +149,7 @@ fn believes_a_slow_tier(label: &str, kind: Kind) -> Case {
     let mut story = change(format!("{label}_believes_a_slow_tier"), kind, from, to);
     story.ask(take("old", 60));
     story.set(vec![rescale("new", from, 1), take("new", 1)]);
-    // Without being told, hours ahead is a clock that was wrong.
+    // Without the change, state hours ahead comes from a wrong clock.
     story.ask(take("old", 60).of("bob"));
     story.ask(peek("new").of("bob"));
     story.done()
@@ -170,7 +170,7 @@ fn knows_no_months(label: &str, kind: Kind) -> Case {
         story.set(vec![rescale("new", from, id), peek("new")]);
         story.set(vec![rescale("new", FREE, id + 10).of("bob"), peek("new").of("bob")]);
     }
-    // Nothing was done, so it can still be.
+    // Nothing was done, so it can still be done.
     story.set(vec![rescale("new", FREE, 1), peek("new")]);
     story.done()
 }
@@ -180,7 +180,7 @@ fn is_forgotten_when_nothing_is_left(label: &str, kind: Kind) -> Case {
     let name = format!("{label}_is_forgotten_when_nothing_is_left");
     let mut story = change(name, kind, from, to);
     story.set(vec![rescale("new", from, 1), take("new", 1)]);
-    // Remembered from the last time it was told.
+    // Stored from its last arrival on.
     story.wait(59 * SECOND).set(vec![rescale("new", from, 1), take("new", 20)]);
     story.wait(60 * SECOND - 1).ask(take("new", 20));
     story.ask(rescale("new", from, 1));

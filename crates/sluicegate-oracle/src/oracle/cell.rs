@@ -22,7 +22,7 @@ pub(crate) struct Cell {
     pub(crate) failures: Failures,
 }
 
-/// The time a check is asked at, and the period it handed in.
+/// The time of a check, and its period.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct When {
     pub(crate) now: u64,
@@ -30,20 +30,20 @@ pub(crate) struct When {
 }
 
 impl When {
-    /// The same, some microseconds later.
+    /// Returns the same, some microseconds later.
     pub(crate) fn later(self, wait: u64) -> When {
         When { now: self.now + wait, ..self }
     }
 }
 
-/// How a cell looks from outside.
+/// The visible properties of a cell.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct View {
     pub(crate) remaining: u64,
     pub(crate) reset_after: u64,
 }
 
-/// Under what time units were filed, and from when on they no longer matter.
+/// The time of a charge, and the time from which it no longer matters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Filed {
     pub(crate) id: ReceiptId,

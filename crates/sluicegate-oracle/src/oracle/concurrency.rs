@@ -1,11 +1,11 @@
-//! Concurrency: who holds how many slots until when.
+//! Concurrency: the holders, their slots, and the ends of their leases.
 
 use super::cell::{Cell, Filed, View, When};
 use super::receipt::{Receipt, ReceiptId, Until};
 use super::rule::{Rule, SLACK, Take};
 use crate::trace::Reason;
 
-/// Somebody who holds slots.
+/// A holder of slots.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Holder {
     id: ReceiptId,
@@ -29,7 +29,7 @@ impl Concurrency {
         cell.holders.retain(|holder| holder.expires > now);
     }
 
-    /// The place of the receipt's live holder.
+    /// Returns the index of the receipt's live holder.
     fn find(cell: &Cell, now: u64, receipt: &Receipt) -> Result<usize, Reason> {
         cell.holders
             .iter()
@@ -61,7 +61,7 @@ impl Rule for Concurrency {
     }
 
     fn retry_after(&self, _cell: &Cell, _when: When, _already: u64, _take: &Take) -> Option<u64> {
-        // Nobody knows when a holder lets go.
+        // The time of a release cannot be predicted.
         None
     }
 
@@ -81,7 +81,7 @@ impl Rule for Concurrency {
     }
 
     fn refund(&self, _cell: &mut Cell, _when: When, _units: u64) -> u64 {
-        // A slot comes back from whoever holds it, or not at all.
+        // Only the holder can release a slot.
         0
     }
 

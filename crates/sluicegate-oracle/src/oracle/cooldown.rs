@@ -1,4 +1,4 @@
-//! Cooldown: failures by their time, and the block they lead to.
+//! Cooldown: failures by their time, and the block after them.
 
 use super::cell::{Cell, Filed, View, When};
 use super::receipt::{Receipt, ReceiptId, Until};
@@ -12,9 +12,9 @@ pub(crate) struct Failures {
     /// In order of time.
     times: Vec<u64>,
     blocked_until: u64,
-    /// How many blocks there were in a row.
+    /// The number of consecutive blocks.
     streak: u64,
-    /// When attempts were admitted that nobody has reported, in order.
+    /// The times of admitted attempts that are not reported yet, in order.
     attempts: Vec<u64>,
 }
 
@@ -25,13 +25,13 @@ pub(crate) struct Cooldown {
     pub(crate) within: u64,
     pub(crate) block: u64,
     pub(crate) escalation: Option<EscalationSpec>,
-    /// How long an attempt counts as a failure unless it is reported.
+    /// The time that an attempt counts as a failure unless it is reported.
     pub(crate) pending: Option<u64>,
     pub(crate) reset_on_success: bool,
 }
 
 impl Cooldown {
-    /// How long the block lasts that makes a streak of this many.
+    /// Returns the length of the block that makes a streak of this many.
     fn length(&self, streak: u64) -> u64 {
         let Some(escalation) = self.escalation else { return self.block };
         let mut length = self.block;
@@ -44,7 +44,7 @@ impl Cooldown {
         length.min(escalation.max_us)
     }
 
-    /// When the streak is forgotten; nothing if there is none.
+    /// Returns when the streak ends; `None` if there is none.
     fn forget_at(&self, failures: &Failures) -> Option<u64> {
         let rest = self.within.max(self.length(failures.streak));
         (failures.streak > 0).then(|| failures.blocked_until + rest)
@@ -54,7 +54,7 @@ impl Cooldown {
         failures.times.iter().copied().filter(move |time| time + self.within > now)
     }
 
-    /// Whether an attempt of that time counts.
+    /// Returns whether an attempt of that time counts.
     fn is_pending(&self, time: u64, now: u64) -> bool {
         self.pending.is_some_and(|pending| time + pending > now)
     }
@@ -63,7 +63,7 @@ impl Cooldown {
         failures.attempts.iter().filter(|&&time| self.is_pending(time, now)).count() as u64
     }
 
-    /// Settles so many of the oldest attempts that count; says how many there were.
+    /// Settles this many of the oldest attempts that count; returns how many there were.
     fn settle_oldest(&self, failures: &mut Failures, now: u64, units: u64) -> u64 {
         failures.attempts.retain(|&time| self.is_pending(time, now));
         let settled = failures.attempts.len().min(usize::try_from(units).expect("fits"));
@@ -150,7 +150,7 @@ impl Rule for Cooldown {
         if self.forget_at(failures).is_some_and(|forget_at| now >= forget_at) {
             failures.streak = 0;
         }
-        // Where the number was lowered under failures that are live, the next one still counts.
+        // If the number was lowered below the live failures, the next one still counts.
         let open = self.after.saturating_sub(self.live_count(failures, now)).max(1);
         let granted = units.min(open);
         self.settle_oldest(failures, now, granted);
@@ -185,7 +185,7 @@ impl Rule for Cooldown {
         }
     }
 
-    /// Files attempts: failures are charged.
+    /// Adds attempts; failures are charged.
     fn file(&self, cell: &mut Cell, when: When, units: u64, id: ReceiptId) -> Filed {
         let pending = self.pending.unwrap_or_else(|| panic!("no attempt is filed: {id:?}"));
         let attempts = &mut cell.failures.attempts;
@@ -197,7 +197,7 @@ impl Rule for Cooldown {
         Filed { id, at: time, until: Until::whole(time + pending) }
     }
 
-    /// A reported success.
+    /// Reports a success.
     fn refund(&self, cell: &mut Cell, when: When, units: u64) -> u64 {
         if units == 0 {
             return 0;
@@ -219,7 +219,7 @@ impl Rule for Cooldown {
         given
     }
 
-    /// An attempt is one whatever it cost in the end.
+    /// An attempt is a single unit at any final cost.
     fn settle(
         &self,
         cell: &mut Cell,
@@ -236,7 +236,7 @@ impl Rule for Cooldown {
             return Err(Reason::Spent);
         }
         if self.pending.is_none() {
-            // Attempts are no longer counted; what was used beyond one is failures.
+            // Attempts are no longer counted; units beyond one are failures.
             let more = actual.saturating_sub(receipt.units);
             let (more, _) = self.charge(cell, when, more, 0, receipt.filed.id);
             return Ok(receipt.units + more);

@@ -1,4 +1,4 @@
-//! The fixed window: one count per period handed in.
+//! The fixed window: one count per given period.
 
 use super::cell::{Cell, Filed, View, When};
 use super::receipt::{Receipt, ReceiptId, Until};
@@ -20,7 +20,7 @@ pub(crate) struct FixedWindow {
 }
 
 impl FixedWindow {
-    /// The window that counts now.
+    /// Returns the current window.
     fn read(cell: &Cell, when: When) -> Window {
         let (start, end) = when.period.expect("a fixed window is asked with its period");
         match cell.window {
@@ -46,7 +46,7 @@ impl Rule for FixedWindow {
             cell.window = Some(Window { start, end, count: self.amount });
         }
         // A window whose period was changed is read as the new one from now on: otherwise its
-        // count would come along again after the end that was told.
+        // count would carry over again after the end that was reported.
         if let Some(window) = &mut cell.window
             && (window.start..window.end).contains(&when.now)
         {
@@ -59,7 +59,7 @@ impl Rule for FixedWindow {
     }
 
     fn retry_after(&self, cell: &Cell, when: When, _already: u64, _take: &Take) -> Option<u64> {
-        // The next period is the caller's to name; it begins when this one ends.
+        // The next period begins when this one ends.
         Some(FixedWindow::read(cell, when).end - when.now)
     }
 
@@ -71,7 +71,7 @@ impl Rule for FixedWindow {
     }
 
     fn give_back(&self, cell: &mut Cell, when: When, receipt: &Receipt, units: u64) -> u64 {
-        // The charge is in the count that was kept, whatever period the limit has by now.
+        // The charge is in the stored count, independent of the limit's period now.
         let Some(mut window) = cell.window else { return 0 };
         let charged = (window.start..window.end).contains(&receipt.filed.at);
         if !charged || window.end <= when.now {

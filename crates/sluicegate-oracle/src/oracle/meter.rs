@@ -7,7 +7,7 @@ use super::search::smallest_wait;
 use crate::ratio::{Ratio, gcd};
 use crate::trace::{BucketSpec, QuotaSpec};
 
-/// How fast a bucket leaks: `units` per `micros`, in lowest terms.
+/// The rate of a leak: `units` per `micros`, in lowest terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Rate {
     units: i128,
@@ -15,18 +15,18 @@ struct Rate {
 }
 
 impl Rate {
-    /// How many units leak in so many microseconds.
+    /// Returns the units that leak in this many microseconds.
     fn units_in(self, micros: Ratio) -> Ratio {
         micros * Ratio::new(self.units, self.micros)
     }
 
-    /// How many microseconds it takes for so many units to leak.
+    /// Returns the microseconds in which this many units leak.
     fn time_of(self, units: Ratio) -> Ratio {
         units * Ratio::new(self.micros, self.units)
     }
 }
 
-/// Units in the bucket at the time of the last write, and how fast they leaked then.
+/// The units in the bucket at the time of the last write, and their rate then.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Level {
     units: Ratio,
@@ -35,13 +35,13 @@ pub(crate) struct Level {
 }
 
 impl Level {
-    /// The exact moment at which nothing is left in the bucket.
+    /// The exact time at which the bucket is empty.
     fn empty_at(&self) -> Ratio {
         Ratio::whole(self.at) + self.rate.time_of(self.units)
     }
 }
 
-/// A bucket of either kind; the queue is one that tells its callers when their turn is.
+/// A bucket of either kind; the queue is one with delays.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Meter {
     capacity: u64,
@@ -60,20 +60,20 @@ impl Meter {
         Meter { capacity: spec.burst, debt: spec.debt, rate, queues: false }
     }
 
-    /// A queue: the one being served takes a place of its own.
+    /// A queue, in which the request being served takes an extra place.
     pub(crate) fn queue(spec: &BucketSpec) -> Meter {
         let bucket = Meter::bucket(spec);
         Meter { capacity: spec.burst + 1, queues: true, ..bucket }
     }
 
-    /// The units in the bucket now.
+    /// Returns the units in the bucket now.
     fn level(&self, cell: &Cell, now: u64) -> Ratio {
         let Some(level) = &cell.level else { return Ratio::ZERO };
         if level.rate == self.rate {
             let passed = Ratio::whole(i128::from(now) - i128::from(level.at));
             return (level.units - self.rate.units_in(passed)).max(Ratio::ZERO);
         }
-        // Another quota wrote it: the moment at which the bucket is empty is what stands.
+        // Written by another quota: the time at which the bucket is empty is kept.
         let mut empty = level.empty_at();
         if level.rate.units != self.rate.units {
             empty = empty.round_up_to_parts(self.rate.units);
@@ -81,7 +81,7 @@ impl Meter {
         self.rate.units_in(empty - Ratio::whole(now)).max(Ratio::ZERO)
     }
 
-    /// The same meter under another quota; nothing if no meter can have that.
+    /// Returns the meter under another quota; `None` if that is impossible.
     pub(crate) fn under(&self, quota: &QuotaSpec) -> Option<Meter> {
         let QuotaSpec { amount, period_us, burst } = *quota;
         let least = u64::from(!self.queues);
@@ -90,7 +90,7 @@ impl Meter {
         (period_us > 0 && burst >= least).then(|| make(&spec))
     }
 
-    /// Pours what another meter left in the cell over into this one.
+    /// Converts the units of another meter in the cell.
     pub(crate) fn pour_over(&self, from: &Meter, cell: &mut Cell, when: When) {
         from.correct_clock(cell, when);
         let poured = from.level(cell, when.now).min(Ratio::whole(from.charge_cap()));
@@ -98,24 +98,24 @@ impl Meter {
         self.write(cell, when.now, Ratio::whole(units));
     }
 
-    /// The longest that anything can take to leak out, clocks being what they are.
+    /// Returns the longest time in which everything leaks, including clock slack.
     pub(crate) fn longest(&self) -> u64 {
         self.rate.time_of(Ratio::whole(self.charge_cap())).ceil_u64() + SLACK
     }
 
-    /// Writes the units in the bucket down.
+    /// Writes the units in the bucket.
     fn write(&self, cell: &mut Cell, now: u64, units: Ratio) {
         let level = Level { units, at: now, rate: self.rate };
         cell.level = units.is_positive().then_some(level);
     }
 
-    /// The longest wait that is worth the patience: nobody may run ahead by more than a bucket.
+    /// Returns the useful part of the patience: delays are limited to one bucket.
     fn useful_patience(&self, take: &Take) -> u64 {
         let full = self.rate.time_of(Ratio::whole(self.capacity)).floor_u64();
         if self.debt { take.patience.unwrap_or(0).min(full) } else { 0 }
     }
 
-    /// How long somebody who joins the queue now waits until it is their turn.
+    /// Returns the delay of a request that joins the queue now.
     fn turn(&self, cell: &Cell, now: u64, already: u64) -> u64 {
         let ahead = self.level(cell, now) + Ratio::whole(already);
         self.rate.time_of(ahead).ceil_u64()
@@ -149,8 +149,9 @@ impl Rule for Meter {
     fn file(&self, cell: &mut Cell, when: When, units: u64, id: ReceiptId) -> Filed {
         let level = self.level(cell, when.now) + Ratio::whole(units);
         self.write(cell, when.now, level);
-        // A queue's receipt names the end of the line; a bucket's the time the charge alone takes
-        // to leak out, however much was in the bucket: what may have leaked is not given back.
+        // A queue's receipt contains the end of the queue; a bucket's the time the charge alone
+        // takes to leak out, however much was in the bucket: units that may have leaked are not
+        // refunded.
         let filed = if self.queues { level } else { Ratio::whole(units) };
         let moment = Ratio::whole(when.now) + self.rate.time_of(filed);
         Filed { id, at: when.now, until: Until { moment, parts: self.rate.units } }
@@ -161,7 +162,7 @@ impl Rule for Meter {
         if !level.is_positive() {
             return 0;
         }
-        // A moment of another quota is read as the level of another quota is: rounded up.
+        // A time of another quota is read like a level of another quota: rounded up.
         let mut until = receipt.filed.until.moment;
         if receipt.filed.until.parts != self.rate.units {
             until = until.round_up_to_parts(self.rate.units);
@@ -169,7 +170,7 @@ impl Rule for Meter {
         let left = self.rate.units_in(until - Ratio::whole(when.now));
         let line_ends = cell.level.map(|level| level.empty_at());
         if self.queues && line_ends != Some(receipt.filed.until.moment) {
-            // Somebody stands behind it: the place in the line is used up.
+            // Another request is queued after it: its place is used up.
             return 0;
         }
         let worth = left.min(Ratio::whole(units));
@@ -198,7 +199,7 @@ impl Rule for Meter {
     }
 
     fn is_hopeless(&self, already: u64, take: &Take) -> bool {
-        // Whoever comes after others of the same set waits for them even in an empty queue.
+        // A request after others of the same set waits for them even in an empty queue.
         let turn = self.rate.time_of(Ratio::whole(already)).ceil_u64();
         let too_late = self.queues && take.patience.is_some_and(|patience| turn > patience);
         too_late || already.saturating_add(take.least) > self.capacity
@@ -210,7 +211,7 @@ impl Rule for Meter {
             let in_time = take.patience.is_none_or(|p| self.turn(cell, when.now, already) <= p);
             return in_time && self.fits(cell, when, units, self.capacity);
         }
-        // Whoever has the patience to wait until it fits is admitted at once.
+        // A take whose patience covers the wait is admitted immediately.
         let patient = when.later(self.useful_patience(take));
         self.fits(cell, patient, units, self.capacity)
     }

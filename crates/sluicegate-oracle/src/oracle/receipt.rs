@@ -1,15 +1,15 @@
-//! What a chosen take or a charge leaves behind, so that it can be settled later.
+//! The receipt of a take or a charge, for a later settlement.
 
 use super::cell::{CellName, Filed};
 use crate::ratio::Ratio;
 
-/// A receipt is named by the index of its step and of its check in that step.
+/// The id of a receipt: the index of its step and of its check in that step.
 pub(crate) type ReceiptId = (usize, usize);
 
-/// The moment from which a receipt no longer matters.
+/// The time from which a receipt no longer matters.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Until {
-    /// The exact moment.
+    /// The exact time.
     pub(crate) moment: Ratio,
     /// It is a multiple of one `parts`-th of a microsecond.
     pub(crate) parts: i128,
@@ -27,15 +27,15 @@ impl Until {
     }
 }
 
-/// Units filed under a cell.
+/// Units charged to a cell.
 #[derive(Clone, Debug)]
 pub(crate) struct Receipt {
-    /// The cell they were charged to.
+    /// The cell of the charge.
     pub(crate) cell: CellName,
-    /// How many.
+    /// The number of units.
     pub(crate) units: u64,
-    /// When and until when.
+    /// The time of the charge, and its end.
     pub(crate) filed: Filed,
-    /// Whether it was settled before.
+    /// Whether it is already settled.
     pub(crate) settled: bool,
 }

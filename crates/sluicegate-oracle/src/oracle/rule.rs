@@ -1,4 +1,4 @@
-//! What every algorithm has in common, said once in terms of "would this fit?".
+//! The behaviour shared by all algorithms, expressed by "would this fit?".
 
 use super::cell::{Cell, Filed, View, When};
 use super::meter::Meter;
@@ -6,13 +6,13 @@ use super::receipt::{Receipt, ReceiptId};
 use super::search::{largest_fit, smallest_wait};
 use crate::trace::Reason;
 
-/// How far state may be ahead of the clock before it is not believed, in microseconds.
+/// The most that valid state is ahead of the clock, in microseconds.
 pub(crate) const SLACK: u64 = 1_000_000;
 
-/// How long a receipt can be settled at least, in microseconds.
+/// The shortest time in which a receipt can be settled, in microseconds.
 pub(crate) const SETTLED_WITHIN: u64 = 600_000_000;
 
-/// A take: at least and at most so many units, with so much patience.
+/// A take: minimum and maximum units, and patience.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Take {
     pub(crate) least: u64,
@@ -27,64 +27,63 @@ pub(crate) enum Verdict {
     Refused { reason: Reason, retry_after: Option<u64> },
 }
 
-/// An algorithm with its numbers.
+/// An algorithm with its parameters.
 pub(crate) trait Rule {
-    /// The most units a fresh cell grants at once.
+    /// Returns the most units that a fresh cell grants at once.
     fn capacity(&self) -> u64;
 
-    /// The most that charges may fill the cell with.
+    /// Returns the limit of unconditional charges.
     fn charge_cap(&self) -> u64;
 
-    /// Rewrites state that only a wrong clock explains.
+    /// Repairs state that only a wrong clock explains.
     fn correct_clock(&self, cell: &mut Cell, when: When);
 
-    /// Whether `units` more would leave the cell filled with no more than `cap`.
+    /// Returns whether `units` more would leave the cell filled with no more than `cap`.
     fn fits(&self, cell: &Cell, when: When, units: u64, cap: u64) -> bool;
 
-    /// Files `units` (at least 1) in the cell.
+    /// Charges `units` (at least 1) to the cell.
     fn file(&self, cell: &mut Cell, when: When, units: u64, id: ReceiptId) -> Filed;
 
-    /// Takes up to `units` of a receipt that still matters out of the cell; says how many that were.
+    /// Refunds up to `units` of a receipt that still matters; returns the units refunded.
     fn give_back(&self, cell: &mut Cell, when: When, receipt: &Receipt, units: u64) -> u64;
 
-    /// Takes up to `units` of what counts now out of the cell, what was filed last first; says how
-    /// many whole ones that were.
+    /// Refunds up to `units` of the current usage, newest first; returns the whole units refunded.
     fn refund(&self, cell: &mut Cell, when: When, units: u64) -> u64;
 
-    /// How the cell looks.
+    /// Returns the visible properties of the cell.
     fn view(&self, cell: &Cell, when: When) -> View;
 
-    /// The meter, if this is one.
+    /// Returns the meter, if this is one.
     fn meter(&self) -> Option<&Meter> {
         None
     }
 
-    /// Whether takes are charged at all.
+    /// Returns whether takes are charged at all.
     fn charges_takes(&self) -> bool {
         true
     }
 
-    /// Whether not even a fresh cell would admit `least` on top of `already`.
+    /// Returns whether not even a fresh cell would admit `least` on top of `already`.
     fn is_hopeless(&self, already: u64, take: &Take) -> bool {
         already.saturating_add(take.least) > self.capacity()
     }
 
-    /// Whether `least` on top of `already` is admitted at that time.
+    /// Returns whether `least` on top of `already` is admitted at that time.
     fn admits(&self, cell: &Cell, when: When, already: u64, take: &Take) -> bool {
         self.fits(cell, when, already + take.least, self.capacity())
     }
 
-    /// How long an admitted take has to wait.
+    /// Returns the delay of an admitted take.
     fn delay(&self, _cell: &Cell, _when: When, _already: u64, _take: &Take) -> u64 {
         0
     }
 
-    /// The smallest wait after which the take would be admitted.
+    /// Returns the smallest wait after which the take would be admitted.
     fn retry_after(&self, cell: &Cell, when: When, already: u64, take: &Take) -> Option<u64> {
         Some(smallest_wait(|wait| self.admits(cell, when.later(wait), already, take)))
     }
 
-    /// The reason for a refusal that is not for ever.
+    /// Returns the reason of a refusal that is not permanent.
     fn refusal(&self) -> Reason {
         Reason::Exhausted
     }
@@ -101,12 +100,12 @@ pub(crate) trait Rule {
         }
         let most = take.most.min(capacity);
         let up_to = largest_fit(most, |units| self.fits(cell, when, already + units, capacity));
-        // Less than `least` fits right now only when the take was admitted for its patience.
+        // Less than `least` fits now only if the take was admitted with a delay.
         let granted = up_to.max(take.least);
         Verdict::Allowed { granted, delay: self.delay(cell, when, already, take) }
     }
 
-    /// Charges as many of `units` as the cap leaves room for; says how many that were.
+    /// Charges as many of `units` as the cap leaves room for; returns how many.
     fn charge(
         &self,
         cell: &mut Cell,
@@ -122,7 +121,7 @@ pub(crate) trait Rule {
         (charged, filed)
     }
 
-    /// Settles a receipt; says how many units stand for it now.
+    /// Settles a receipt; returns the units charged for it now.
     fn settle(
         &self,
         cell: &mut Cell,
@@ -150,7 +149,7 @@ pub(crate) trait Rule {
         Ok(receipt.units - self.give_back(cell, when, receipt, receipt.units - actual))
     }
 
-    /// Lets a hold last a lease longer; says how many units it holds.
+    /// Extends a hold by a lease; returns its units.
     fn renew(&self, _cell: &mut Cell, _when: When, receipt: &Receipt) -> Result<u64, Reason> {
         panic!("only holds can be renewed, not what was filed under {:?}", receipt.cell);
     }

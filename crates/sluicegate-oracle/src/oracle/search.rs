@@ -1,4 +1,4 @@
-//! Finding edges by trying: slow, but there is no formula to get wrong.
+//! Searches for edges by trial: slow, but without a formula that could be wrong.
 
 /// The smallest wait of at least 1 for which `holds`, which once true must stay true.
 pub(crate) fn smallest_wait(holds: impl Fn(u64) -> bool) -> u64 {
@@ -7,7 +7,7 @@ pub(crate) fn smallest_wait(holds: impl Fn(u64) -> bool) -> u64 {
         high *= 2;
         assert!(high < 1 << 60, "no wait helps, although the cost is within the limit");
     }
-    // `high / 2` was tried and is too little (0 stands for "now", which was refused).
+    // `high / 2` was tried and is too little (0 is "now", which was refused).
     let mut low = high / 2;
     while high - low > 1 {
         let middle = low + (high - low) / 2;

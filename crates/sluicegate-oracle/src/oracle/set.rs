@@ -1,4 +1,4 @@
-//! One set of checks: looked at in order, then charged together or not at all.
+//! One set of checks: evaluated in order, then charged together or not at all.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -8,18 +8,18 @@ use super::rule::{Rule, Take, Verdict};
 use super::{Limit, Oracle};
 use crate::trace::{AskSpec, CheckSpec, ExpectedDecision, Gate, Reason, Step};
 
-/// A set while it is being decided: the world as it would be if the set is admitted.
+/// A set during its decision: the state as it would be if the set is admitted.
 pub(super) struct Set<'a> {
     oracle: &'a mut Oracle,
     index: usize,
     step: &'a Step,
-    /// Cells this set touched, with the effects of everything but takes.
+    /// The cells touched by the set, with the effects of everything but takes.
     cells: HashMap<CellName, Cell>,
-    /// Receipts this set made or settled.
+    /// The receipts created or settled by the set.
     receipts: BTreeMap<ReceiptId, Receipt>,
     /// Units granted to chosen takes so far.
     already: HashMap<CellName, u64>,
-    /// Chosen takes that are to be charged, by the index of their check.
+    /// The chosen takes to charge, by the index of their check.
     chosen: Vec<(usize, u64)>,
 }
 
@@ -46,7 +46,7 @@ impl<'a> Set<'a> {
         for term in terms {
             let step = self.step;
             let has_enforce = term.iter().any(|&i| step.checks[i].gate == Gate::Enforce);
-            // Those that may block and those that only observe are two lines of their own.
+            // Enforcing checks and shadows are two independent lines of alternatives.
             let mut content: Vec<Gate> = Vec::new();
             for check in term {
                 let gate = step.checks[check].gate;
@@ -66,7 +66,7 @@ impl<'a> Set<'a> {
         if admitted {
             self.commit();
         } else {
-            // Nothing was granted: each decision tells how its limit stands without the set.
+            // Nothing was granted: each decision reports the usage without the set.
             for (check, decision) in &mut asked {
                 if let Some(found) = decision {
                     *found = self.restated(*check, *found);
@@ -81,7 +81,7 @@ impl<'a> Set<'a> {
         (admitted, decisions)
     }
 
-    /// Asks one check and stages what it does.
+    /// Evaluates one check and stages its effect.
     fn ask(&mut self, index: usize) -> ExpectedDecision {
         let check = &self.step.checks[index];
         let id = (self.index, index);
@@ -90,7 +90,7 @@ impl<'a> Set<'a> {
         let rule = rule.as_ref();
         let name = (name.clone(), check.key.clone());
 
-        // A wrong clock is corrected for good, whatever becomes of the set.
+        // The repair of a wrong clock is kept even if the set is refused.
         let kept = self.oracle.cells.entry(name.clone()).or_default();
         rule.correct_clock(kept, when);
         let cell = self.cells.entry(name.clone()).or_insert_with(|| kept.clone());
@@ -148,7 +148,7 @@ impl<'a> Set<'a> {
                     Err(reason) => refused(rule, cell, when, *already, reason),
                 }
             }
-            // That was done before anything was asked.
+            // Applied before the checks were evaluated.
             AskSpec::Rescale { .. } => allowed(rule, cell, when, *already, 0),
             AskSpec::Reset => {
                 *cell = Cell::default();
@@ -157,7 +157,7 @@ impl<'a> Set<'a> {
         }
     }
 
-    /// What a check of a refused set is told.
+    /// Returns the decision on a check of a refused set.
     fn restated(&self, index: usize, found: ExpectedDecision) -> ExpectedDecision {
         let check = &self.step.checks[index];
         let when = When { now: self.step.at, period: check.period };
@@ -168,7 +168,7 @@ impl<'a> Set<'a> {
         ExpectedDecision { allowed, retry_after_us, reason, ..stands }
     }
 
-    /// Makes everything staged real, then charges the chosen takes in order.
+    /// Commits the staged effects, then charges the chosen takes in order.
     fn commit(&mut self) {
         self.oracle.receipts.append(&mut self.receipts);
         self.oracle.cells.extend(self.cells.drain());
@@ -186,7 +186,7 @@ impl<'a> Set<'a> {
     }
 }
 
-/// The receipt as this set sees it.
+/// Returns the receipt as seen by this set.
 fn find(
     staged: &BTreeMap<ReceiptId, Receipt>,
     kept: Option<&Receipt>,
@@ -199,11 +199,11 @@ fn find(
     receipt
 }
 
-/// A decision with the cell as it looks with `already` units more.
+/// Returns a decision with the usage of the cell including `already` units.
 fn looks(rule: &dyn Rule, cell: &Cell, when: When, already: u64) -> ExpectedDecision {
     let mut after = cell.clone();
     if already > 0 {
-        // The place that this leaves in the copy is never named, so any identity will do.
+        // The id of this charge is never used, so any will do.
         rule.file(&mut after, when, already, (usize::MAX, 0));
     }
     let view = rule.view(&after, when);

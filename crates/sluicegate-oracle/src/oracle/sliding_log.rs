@@ -1,4 +1,4 @@
-//! The sliding log: everything that was ever charged, with its time.
+//! The sliding log: every charge, with its time.
 
 use super::cell::{Cell, Filed, View, When};
 use super::receipt::{Receipt, ReceiptId, Until};

@@ -1,4 +1,4 @@
-//! The sliding window: counts per block, the oldest block by its share or whole.
+//! The sliding window: counts per block, with the oldest block weighted or in full.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use super::receipt::{Receipt, ReceiptId, Until};
 use super::rule::{Rule, SLACK};
 use crate::ratio::Ratio;
 
-/// Counts of blocks, with the cut of the limit that wrote them.
+/// Counts of blocks, with the layout of the limit that wrote them.
 #[derive(Clone, Debug)]
 pub(crate) struct Blocks {
     length: u64,
@@ -42,7 +42,7 @@ pub(crate) struct SlidingWindow {
     slices: u64,
     strict: bool,
     debt: bool,
-    /// Time within a block is looked at in ticks of so many microseconds.
+    /// The resolution of time within a block, in microseconds.
     tick: u64,
 }
 
@@ -61,7 +61,7 @@ impl SlidingWindow {
         SlidingWindow { amount, length, slices, strict, debt, tick }
     }
 
-    /// The blocks as this limit cuts them.
+    /// Returns the blocks in the layout of this limit.
     fn read<'a>(&self, cell: &'a Cell, now: u64) -> Cow<'a, Blocks> {
         let fresh = Blocks { length: self.length, slices: self.slices, counts: Vec::new() };
         let Some(old) = &cell.blocks else { return Cow::Owned(fresh) };
@@ -79,12 +79,12 @@ impl SlidingWindow {
         Cow::Owned(refiled)
     }
 
-    /// The time that counts for these blocks: it does not go back before the newest.
+    /// Returns the effective time for these blocks: not before the newest.
     fn time(&self, blocks: &Blocks, now: u64) -> u64 {
         blocks.newest().map_or(now, |newest| now.max(newest * self.length))
     }
 
-    /// How much of the window is used.
+    /// Returns the used part of the window.
     fn estimate(&self, blocks: &Blocks, now: u64) -> Ratio {
         let time = self.time(blocks, now);
         let block = time / self.length;
@@ -115,8 +115,8 @@ impl Rule for SlidingWindow {
             let counts = vec![(when.now / self.length, self.amount)];
             cell.blocks = Some(Blocks { length: self.length, slices: self.slices, counts });
         }
-        // Blocks cut by another quota are cut anew, for good: otherwise what was in a block that
-        // has not ended would move on with every look at it.
+        // Blocks with the layout of another quota are converted once: converted on every read,
+        // counts in a block that has not ended would move on each time.
         let read = self.read(cell, when.now).into_owned();
         cell.blocks = (!read.counts.is_empty()).then_some(read);
     }
@@ -156,7 +156,7 @@ impl Rule for SlidingWindow {
         let mut blocks = self.read(cell, when.now).into_owned();
         let block = self.time(&blocks, when.now) / self.length;
         let mut given = 0;
-        // What the window has left behind is of no use to anybody.
+        // Counts that have left the window are not refunded.
         for (_, count) in blocks.counts.iter_mut().rev().filter(|(at, _)| at + self.slices >= block)
         {
             let part = (units - given).min(*count);

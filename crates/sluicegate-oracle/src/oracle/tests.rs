@@ -1,4 +1,4 @@
-//! The oracle against values worked out by hand.
+//! The oracle compared with values computed by hand.
 
 use super::*;
 use crate::trace::{AskSpec, BucketSpec, EscalationSpec, ExpectedDecision, Gate, Reason};
@@ -42,7 +42,7 @@ impl One {
         self.ask(at, AskSpec::Take { least: units, most: units, patience_us: None })
     }
 
-    /// What is left, when it is fresh, and whether it was allowed.
+    /// Returns whether it was allowed, the units granted and remaining, and the reset time.
     fn brief(&mut self, at: u64, ask: AskSpec) -> (bool, u64, u64, u64) {
         let decision = self.ask(at, ask);
         (decision.allowed, decision.granted, decision.remaining, decision.reset_after_us)
@@ -79,8 +79,8 @@ fn token_bucket_gives_back_by_hand() {
     let mut one = One::new(AlgorithmSpec::TokenBucket(bucket(10, SECOND, 10, false)));
     one.take(0, 4);
     one.take(0, 4);
-    // The first is owed until 0.4 s: at 0.25 s that is 0.15 s, one unit and a half. The level was
-    // 8 - 2.5 = 5.5, and becomes 4.
+    // The first lasts until 0.4 s: at 0.25 s that is 0.15 s, one unit and a half. The level was 8
+    // - 2.5 = 5.5, and becomes 4.
     assert_eq!(one.brief(250_000, give_back(0, 0)), (true, 3, 6, 400_000));
     assert_eq!(one.ask(250_000, give_back(0, 0)).reason, Some(Reason::Spent));
 }
@@ -107,7 +107,7 @@ fn queue_by_hand() {
     assert_eq!(delays, [0, 100_000, 200_000]);
     let refused = one.take(0, 1);
     assert_eq!((refused.limit, refused.retry_after_us), (3, Some(100_000)));
-    // The second is not the last in line; the third is.
+    // The second is not the last in the queue; the third is.
     assert_eq!(one.ask(0, give_back(1, 0)).granted, 1);
     assert_eq!(one.ask(0, give_back(2, 0)).granted, 0);
     assert_eq!(one.take(50_000, 1).delay_us, 150_000);
@@ -181,14 +181,15 @@ fn cooldown_by_hand() {
         reset_on_success: false,
     });
     assert_eq!(one.brief(0, AskSpec::Charge { units: 1 }), (true, 1, 1, 20 * SECOND));
-    // Blocked until 11 s; forgotten 20 s after that.
+    // Blocked until 11 s; the streak ends 20 s after that.
     assert_eq!(one.brief(SECOND, AskSpec::Charge { units: 5 }), (true, 1, 0, 30 * SECOND));
     assert_eq!(one.take(2 * SECOND, 1).retry_after_us, Some(9 * SECOND));
     assert_eq!(one.take(11 * SECOND, 7).granted, 7);
-    // Three times as long would be 30 s, the most is 25: until 37 s, forgotten 25 s after that.
+    // Three times as long would be 30 s, the maximum is 25: until 37 s, the streak ends 25 s after
+    // that.
     assert_eq!(one.brief(12 * SECOND, AskSpec::Charge { units: 2 }), (true, 2, 0, 50 * SECOND));
     assert_eq!(one.take(12 * SECOND, 1).retry_after_us, Some(25 * SECOND));
-    // Forgotten: the next block is the first again.
+    // The streak has ended: the next block is the first again.
     assert_eq!(one.brief(62 * SECOND, AskSpec::Charge { units: 2 }), (true, 2, 0, 30 * SECOND));
 }
 
@@ -213,7 +214,7 @@ fn sets_by_hand() {
         (answer.admitted, left)
     };
     assert_eq!(set(vec![take("large", 2), take("small", 1)]), (true, vec![Some(3), Some(0)]));
-    // Refused by the second: the first is not charged, and says so.
+    // Refused by the second: the first is not charged, and reports that.
     assert_eq!(set(vec![take("large", 2), take("small", 1)]), (false, vec![Some(3), Some(0)]));
     assert_eq!(set(vec![take("large", 1), take("large", 1)]), (true, vec![Some(2), Some(1)]));
     let alternative = CheckSpec { or: true, ..take("large", 1) };

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::dice::Dice;
 use super::quotas;
 use crate::trace::{AskSpec, LimitSpec};
+use sluicegate_testkit::Rng;
 
-/// How many changes may be told again.
+/// The number of changes that may be repeated.
 const TOLD: usize = 12;
 
 /// The name of a counter: its limit's, and the key.
@@ -15,18 +15,19 @@ type CellName = (String, String);
 /// The changes of a walk.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Changes {
-    /// The last ones, which may be told again, each of its own counter.
+    /// The last ones, which may be repeated, each for its own counter.
     told: VecDeque<(CellName, AskSpec)>,
-    /// How many there were.
+    /// The number of changes.
     made: u64,
 }
 
 impl Changes {
-    /// A change of this key to this limit, from the other of its name or from anything; if there
-    /// were any of this counter, half of the time one of those.
+    /// Returns a change of this key to this limit, from the other of its name or from any quota.
+    ///
+    /// If this counter had changes before, half of the time one of those.
     pub(super) fn next(
         &mut self,
-        dice: &mut Dice,
+        rng: &mut Rng,
         limits: &BTreeMap<String, LimitSpec>,
         (handle, key): (&str, &str),
     ) -> AskSpec {
@@ -34,14 +35,14 @@ impl Changes {
         let cell = (name.clone(), key.to_owned());
         let known: Vec<AskSpec> =
             self.told.iter().filter(|(of, _)| *of == cell).map(|(_, ask)| *ask).collect();
-        if !known.is_empty() && dice.one_in(2) {
-            return *dice.pick(&known);
+        if !known.is_empty() && rng.one_in(2) {
+            return *rng.pick(&known);
         }
         let mut namesakes =
             limits.iter().filter(|(other, limit)| *other != handle && limit.name == *name);
         let from = match namesakes.next().and_then(|(_, other)| other.algorithm.quota()) {
-            Some(quota) if !dice.one_in(4) => quota,
-            _ => quotas::quota(dice),
+            Some(quota) if !rng.one_in(4) => quota,
+            _ => quotas::quota(rng),
         };
         self.made += 1;
         let ask = AskSpec::Rescale { from, id: self.made };
@@ -52,7 +53,7 @@ impl Changes {
         ask
     }
 
-    /// Tells none of them again.
+    /// Clears the changes that may be repeated.
     pub(super) fn forget(&mut self) {
         self.told.clear();
     }

@@ -1,10 +1,10 @@
-//! Random limits: small capacities so that edges are hit, and ratios that do not come out even.
+//! Random limits: small capacities to reach the edges, and ratios that are not whole.
 
 use std::collections::BTreeMap;
 
-use super::dice::Dice;
 use super::{DAY, HOUR, SECOND};
 use crate::trace::{AlgorithmSpec, BucketSpec, EscalationSpec, LimitSpec, QuotaSpec};
+use sluicegate_testkit::Rng;
 
 /// Amount and period of buckets.
 const RATES: [(u64, u64); 16] = [
@@ -31,40 +31,40 @@ const PERIODS: [u64; 10] =
     [1, 7, 1000, 7919, 100_000, 999_983, SECOND, 3 * SECOND, 60 * SECOND, HOUR];
 
 /// One to four names, each with one or two definitions of the same algorithm.
-pub(super) fn limits(dice: &mut Dice) -> BTreeMap<String, LimitSpec> {
+pub(super) fn limits(rng: &mut Rng) -> BTreeMap<String, LimitSpec> {
     let mut limits = BTreeMap::new();
-    for name in ["red", "green", "blue", "grey"].iter().take(count(dice)) {
-        let kind = dice.below(9);
-        let first = algorithm(dice, kind);
+    for name in ["red", "green", "blue", "grey"].iter().take(count(rng)) {
+        let kind = rng.below(9);
+        let first = algorithm(rng, kind);
         let mut add = |handle: String, algorithm| {
             limits.insert(handle, LimitSpec { name: (*name).to_owned(), algorithm });
         };
-        if dice.one_in(3) {
-            add(format!("{name}_changed"), algorithm_like(dice, kind, &first));
+        if rng.one_in(3) {
+            add(format!("{name}_changed"), algorithm_like(rng, kind, &first));
         }
         add((*name).to_owned(), first);
     }
     limits
 }
 
-fn count(dice: &mut Dice) -> usize {
-    *dice.pick(&[1, 1, 1, 1, 2, 2, 3, 4])
+fn count(rng: &mut Rng) -> usize {
+    *rng.pick(&[1, 1, 1, 1, 2, 2, 3, 4])
 }
 
 /// Another quota for the same cells; half the time only one number differs.
-fn algorithm_like(dice: &mut Dice, kind: u64, first: &AlgorithmSpec) -> AlgorithmSpec {
+fn algorithm_like(rng: &mut Rng, kind: u64, first: &AlgorithmSpec) -> AlgorithmSpec {
     let mut other = first.clone();
-    if dice.one_in(2) {
-        return algorithm(dice, kind);
+    if rng.one_in(2) {
+        return algorithm(rng, kind);
     }
-    let (halve, more) = (dice.one_in(2), dice.between(1, 3));
+    let (halve, more) = (rng.one_in(2), rng.between(1, 3));
     let change =
         |number: &mut u64| *number = if halve { number.div_ceil(2) } else { *number + more };
     match &mut other {
         AlgorithmSpec::TokenBucket(spec)
         | AlgorithmSpec::LeakyBucket(spec)
         | AlgorithmSpec::Queue(spec) => {
-            change(if dice.one_in(2) { &mut spec.burst } else { &mut spec.amount });
+            change(if rng.one_in(2) { &mut spec.burst } else { &mut spec.amount });
         }
         AlgorithmSpec::FixedWindow { amount, .. } | AlgorithmSpec::SlidingWindow { amount, .. } => {
             change(amount);
@@ -76,98 +76,98 @@ fn algorithm_like(dice: &mut Dice, kind: u64, first: &AlgorithmSpec) -> Algorith
         AlgorithmSpec::Concurrency { slots, .. } => change(slots),
         AlgorithmSpec::Cooldown { after, pending_us, .. } => {
             change(after);
-            if dice.one_in(3) {
-                *pending_us = pending(dice);
+            if rng.one_in(3) {
+                *pending_us = pending(rng);
             }
         }
     }
     other
 }
 
-fn algorithm(dice: &mut Dice, kind: u64) -> AlgorithmSpec {
+fn algorithm(rng: &mut Rng, kind: u64) -> AlgorithmSpec {
     match kind {
-        0 => AlgorithmSpec::TokenBucket(bucket(dice, 1)),
-        1 => AlgorithmSpec::LeakyBucket(bucket(dice, 1)),
-        2 => AlgorithmSpec::Queue(bucket(dice, 0)),
+        0 => AlgorithmSpec::TokenBucket(bucket(rng, 1)),
+        1 => AlgorithmSpec::LeakyBucket(bucket(rng, 1)),
+        2 => AlgorithmSpec::Queue(bucket(rng, 0)),
         3 => {
-            let amount = capacity(dice);
-            let period_us = *dice.pick(&[1000, SECOND, 60 * SECOND, HOUR, DAY, 0]);
-            AlgorithmSpec::FixedWindow { amount, period_us, debt: dice.one_in(2) }
+            let amount = capacity(rng);
+            let period_us = *rng.pick(&[1000, SECOND, 60 * SECOND, HOUR, DAY, 0]);
+            AlgorithmSpec::FixedWindow { amount, period_us, debt: rng.one_in(2) }
         }
-        4 | 5 => sliding_window(dice),
+        4 | 5 => sliding_window(rng),
         6 => {
-            let amount = if dice.one_in(10) { 1000 } else { capacity(dice) };
-            let period_us = *dice.pick(&PERIODS);
-            AlgorithmSpec::SlidingLog { amount, period_us, debt: dice.one_in(2) }
+            let amount = if rng.one_in(10) { 1000 } else { capacity(rng) };
+            let period_us = *rng.pick(&PERIODS);
+            AlgorithmSpec::SlidingLog { amount, period_us, debt: rng.one_in(2) }
         }
         7 => {
-            let (slots, lease_us) = (dice.between(1, 5), *dice.pick(&PERIODS[2..]));
+            let (slots, lease_us) = (rng.between(1, 5), *rng.pick(&PERIODS[2..]));
             AlgorithmSpec::Concurrency { slots, lease_us }
         }
-        _ => cooldown(dice),
+        _ => cooldown(rng),
     }
 }
 
-fn capacity(dice: &mut Dice) -> u64 {
-    if dice.one_in(8) { 1 } else { dice.between(1, 12) }
+fn capacity(rng: &mut Rng) -> u64 {
+    if rng.one_in(8) { 1 } else { rng.between(1, 12) }
 }
 
-fn bucket(dice: &mut Dice, least: u64) -> BucketSpec {
-    let (amount, period_us) = if dice.one_in(3) {
-        (dice.between(1, 20), dice.between(1, 10 * SECOND))
+fn bucket(rng: &mut Rng, least: u64) -> BucketSpec {
+    let (amount, period_us) = if rng.one_in(3) {
+        (rng.between(1, 20), rng.between(1, 10 * SECOND))
     } else {
-        *dice.pick(&RATES)
+        *rng.pick(&RATES)
     };
-    let burst = match dice.below(20) {
+    let burst = match rng.below(20) {
         0 => least,
         1 => amount,
         2 => 1_000_000,
-        _ => dice.between(least, 12),
+        _ => rng.between(least, 12),
     };
     // A million at one a day would take longer than the clock goes.
     let burst = if burst / amount > 1_000_000_000_000_000 / period_us { 12 } else { burst };
-    BucketSpec { amount, period_us, burst, debt: dice.one_in(2) }
+    BucketSpec { amount, period_us, burst, debt: rng.one_in(2) }
 }
 
-/// What a tier may have been before; now and then what no bucket has.
-pub(super) fn quota(dice: &mut Dice) -> QuotaSpec {
-    let BucketSpec { amount, period_us, burst, .. } = bucket(dice, 0);
-    let period_us = if dice.one_in(20) { 0 } else { period_us };
+/// Returns a previous quota of a tier; sometimes one that no bucket has.
+pub(super) fn quota(rng: &mut Rng) -> QuotaSpec {
+    let BucketSpec { amount, period_us, burst, .. } = bucket(rng, 0);
+    let period_us = if rng.one_in(20) { 0 } else { period_us };
     QuotaSpec { amount, period_us, burst }
 }
 
-fn sliding_window(dice: &mut Dice) -> AlgorithmSpec {
-    let slices = *dice.pick(&[1, 1, 2, 3, 7, 10, 60]);
-    let strict = dice.one_in(3);
-    let debt = dice.one_in(2);
-    let (amount, length) = if dice.one_in(12) {
-        // So many over so long that time is looked at in coarse ticks.
-        (*dice.pick(&[10_000_000, 123_456_789]), *dice.pick(&[HOUR, DAY]))
+fn sliding_window(rng: &mut Rng) -> AlgorithmSpec {
+    let slices = *rng.pick(&[1, 1, 2, 3, 7, 10, 60]);
+    let strict = rng.one_in(3);
+    let debt = rng.one_in(2);
+    let (amount, length) = if rng.one_in(12) {
+        // So many over so long that time is measured in coarse ticks.
+        (*rng.pick(&[10_000_000, 123_456_789]), *rng.pick(&[HOUR, DAY]))
     } else {
-        (capacity(dice), *dice.pick(&PERIODS))
+        (capacity(rng), *rng.pick(&PERIODS))
     };
     AlgorithmSpec::SlidingWindow { amount, period_us: length * slices, slices, strict, debt }
 }
 
-fn cooldown(dice: &mut Dice) -> AlgorithmSpec {
-    let (within_us, block_us) = (*dice.pick(&PERIODS), *dice.pick(&PERIODS));
-    let escalation = dice.one_in(2).then(|| {
-        let (factor, times) = (dice.between(2, 4), dice.between(1, 40));
+fn cooldown(rng: &mut Rng) -> AlgorithmSpec {
+    let (within_us, block_us) = (*rng.pick(&PERIODS), *rng.pick(&PERIODS));
+    let escalation = rng.one_in(2).then(|| {
+        let (factor, times) = (rng.between(2, 4), rng.between(1, 40));
         EscalationSpec { factor, max_us: block_us * times }
     });
     AlgorithmSpec::Cooldown {
-        after: dice.between(1, 5),
+        after: rng.between(1, 5),
         within_us,
         block_us,
         escalation,
-        pending_us: pending(dice),
-        reset_on_success: dice.one_in(3),
+        pending_us: pending(rng),
+        reset_on_success: rng.one_in(3),
     }
 }
 
-/// How long attempts are pending, for half of the cooldowns.
-fn pending(dice: &mut Dice) -> Option<u64> {
-    dice.one_in(2).then(|| *dice.pick(&PERIODS))
+/// Returns how long attempts are pending, for half of the cooldowns.
+fn pending(rng: &mut Rng) -> Option<u64> {
+    rng.one_in(2).then(|| *rng.pick(&PERIODS))
 }
 
 impl AlgorithmSpec {
@@ -184,7 +184,7 @@ impl AlgorithmSpec {
         }
     }
 
-    /// The capacity, as asks should aim at it.
+    /// Returns the capacity that operations should aim at.
     pub(crate) fn nominal_capacity(&self) -> u64 {
         match self {
             AlgorithmSpec::TokenBucket(spec) | AlgorithmSpec::LeakyBucket(spec) => spec.burst,
@@ -197,7 +197,7 @@ impl AlgorithmSpec {
         }
     }
 
-    /// About how long it takes until something happens.
+    /// Returns about how long it takes until something changes.
     pub(crate) fn nominal_period(&self) -> u64 {
         match self {
             AlgorithmSpec::TokenBucket(spec)

@@ -1,4 +1,4 @@
-//! The oracle itself must keep what the limits promise, on random walks.
+//! The oracle keeps the guarantees of the limits, on random walks.
 
 use super::*;
 use crate::Oracle;
@@ -44,7 +44,7 @@ fn answers_are_consistent_in_themselves() {
 }
 
 #[test]
-fn walks_meet_everything_there_is_to_meet() {
+fn walks_cover_all_operations() {
     let mut met: BTreeMap<String, u64> = BTreeMap::new();
     for seed in 0..400 {
         follow(seed, 300, |walk, step, answer| {
@@ -126,8 +126,8 @@ fn sort(algorithm: &AlgorithmSpec) -> &'static str {
     }
 }
 
-/// Over any span of time no more is granted than the limit promises, as long as the clock only goes
-/// forward and nothing is given back or reset.
+/// Over any span of time no more is granted than the limit's bound, while the clock only goes
+/// forward and without refunds or resets.
 #[test]
 fn buckets_and_logs_keep_their_envelope() {
     let mut spans = 0_u64;
@@ -145,7 +145,7 @@ fn buckets_and_logs_keep_their_envelope() {
             let before = walk.now;
             walk.move_time();
             walk.now = walk.now.max(before);
-            let units = walk.dice.between(0, spec.algorithm.nominal_capacity());
+            let units = walk.rng.between(0, spec.algorithm.nominal_capacity());
             let ask = AskSpec::Take { least: units, most: units, patience_us: None };
             let (limit, key) = (handle.clone(), "a".to_owned());
             let period = None;
@@ -188,7 +188,7 @@ fn buckets_and_logs_keep_their_envelope() {
     assert!(spans > 50_000, "only {spans} spans were looked at");
 }
 
-/// Asking again exactly after the wait is admitted, and at any time before it is refused.
+/// A retry exactly after the wait is admitted, and at any time before it is refused.
 #[test]
 fn waits_are_tight() {
     let mut looked_at = 0;
@@ -203,14 +203,14 @@ fn waits_are_tight() {
             }
             trace.push(step.clone());
         });
-        let mut dice = Dice::new(seed);
+        let mut rng = Rng::new(seed);
         for (index, wait) in refusals {
             let is_fixed = trace[index].checks[0].period.is_some();
             if is_fixed && limits.keys().any(|handle| handle.ends_with("_changed")) {
-                // The period in force at the refusal is what its wait is about.
+                // The wait refers to the period in force at the refusal.
                 continue;
             }
-            for after in [wait, wait - 1, 1, wait / 2, dice.below(wait)] {
+            for after in [wait, wait - 1, 1, wait / 2, rng.below(wait)] {
                 if after == 0 {
                     continue;
                 }

@@ -1,17 +1,17 @@
-//! How much memory a caller takes on the server.
+//! The memory of a caller on the server.
 
 use std::sync::LazyLock;
 
 use sluicegate::{Cooldown, Limit, Slices, Span};
-use sluicegate_testkit::Kind;
+use sluicegate_testkit::ServerKind;
 
 use crate::Scale;
 use crate::callers::CALLERS;
-use crate::ground::Ground;
 use crate::load::Asked;
+use crate::setup::Ground;
 use crate::table::{grouped, head, row};
 
-/// A bucket that takes so long to recover that nobody is forgotten meanwhile.
+/// A bucket that takes so long to recover that no entry is dropped meanwhile.
 static DAILY: LazyLock<Limit> =
     LazyLock::new(|| Limit::token_bucket("per-user", "10/day".parse().unwrap()).unwrap());
 
@@ -36,7 +36,7 @@ static OTHERS: LazyLock<[(&str, Limit); 4]> = LazyLock::new(|| {
     .map(|(name, limit)| (name, limit.unwrap()))
 });
 
-pub(crate) fn measure(kind: Kind, scale: Scale) {
+pub(crate) fn measure(kind: ServerKind, scale: Scale) {
     head(
         &format!("{kind:?}: bytes a caller"),
         &["limit", "callers", "bytes each", "aim", "all, MB"],
@@ -52,10 +52,10 @@ pub(crate) fn measure(kind: Kind, scale: Scale) {
     }
 }
 
-fn show(kind: Kind, name: &str, asked: Asked, callers: usize, aim: &str) {
+fn show(kind: ServerKind, name: &str, workload: Asked, callers: usize, aim: &str) {
     let ground = Ground::new(kind, 2);
     let before = ground.server.used_memory();
-    ground.fill(asked, 256, callers);
+    ground.fill(workload, 256, callers);
     let used = ground.server.used_memory() - before;
     row(&[
         name.into(),

@@ -1,14 +1,14 @@
-//! Who asks: callers drawn at random.
+//! Random callers.
 
-/// How many there are, unless something else is said.
+/// The default number of callers.
 pub(crate) const CALLERS: usize = 100_000;
 
-/// What a caller is known by; `redis-benchmark` writes numbers in the same way.
+/// The key of a caller; `redis-benchmark` writes numbers in the same way.
 pub(crate) fn key(caller: usize) -> String {
     format!("user:{caller:012}")
 }
 
-/// Draws numbers that look random (`SplitMix64`).
+/// A pseudo-random generator (`SplitMix64`).
 pub(crate) struct Draws(u64);
 
 impl Draws {

@@ -1,16 +1,16 @@
-//! What a decision costs us on a cluster, beside one server: sets of one slot, round by round.
+//! The client's cost of a decision on a cluster, beside one server: sets of one slot, by rounds.
 
-use sluicegate_testkit::Kind;
+use sluicegate_testkit::ServerKind;
 
 use crate::Scale;
 use crate::callers::CALLERS;
-use crate::ground::Ground;
 use crate::load::{Asked, Taken};
+use crate::setup::Ground;
 use crate::table::{head, median, micros, row, times};
 
 const TASKS: [usize; 3] = [1, 50, 256];
 
-pub(crate) fn compare(kind: Kind, scale: Scale) {
+pub(crate) fn compare(kind: ServerKind, scale: Scale) {
     let (one, three) = (Ground::new(kind, 2), Ground::cluster(kind, 2));
     one.fill(Asked::one(), 256, CALLERS);
     three.fill(Asked::one(), 256, CALLERS);
@@ -29,7 +29,7 @@ pub(crate) fn compare(kind: Kind, scale: Scale) {
         ],
     );
     for tasks in TASKS {
-        // One at a time takes its time.
+        // Sequential decisions are slow.
         let decisions = if tasks == 1 { scale.decisions / 5 } else { scale.decisions };
         let (mut single, mut cluster): (Vec<Taken>, Vec<Taken>) = (Vec::new(), Vec::new());
         for _ in 0..scale.rounds {

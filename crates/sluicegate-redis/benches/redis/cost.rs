@@ -1,66 +1,66 @@
-//! What a decision costs the server and us, beside the floor: all cases in turn, round by round.
+//! The cost of a decision for server and client, beside the floor: all cases in turn, by rounds.
 
-use sluicegate_testkit::{Kind, Server};
+use sluicegate_testkit::{Server, ServerKind};
 
 use crate::Scale;
 use crate::callers::CALLERS;
-use crate::cores;
+use crate::cpu_affinity;
 use crate::floor::Floor;
-use crate::ground::Ground;
 use crate::load::{Asked, Taken, micros_each};
 use crate::pipeline::Pipeline;
-use crate::recording::Recorder;
+use crate::recorded_commands::Recorder;
+use crate::setup::Ground;
 use crate::table::{head, median, micros, row, times};
 
-/// What the store sends for each caller when it asks for one set at a time.
+/// The commands of the store for each caller when it sends one set at a time.
 pub(crate) struct Calls {
     one: Vec<Vec<u8>>,
     four: Vec<Vec<u8>>,
 }
 
 impl Calls {
-    /// Asks about every caller, alone, and writes down what that is on the way. The names of
-    /// counters do not depend on the server, so one recording does for all.
+    /// Sends a check of every caller, alone, and records the commands. The names of counters do not
+    /// depend on the server, so one recording suffices.
     pub(crate) fn record() -> Self {
         let server = Server::redis();
-        cores::keep_to_its_own(&server);
+        cpu_affinity::keep_to_its_own(&server);
         let recorder = Recorder::before(server.address());
         let ground = Ground::behind(server, &recorder.url(), 16);
-        // A node with one task has one set under way.
-        let [one, four] = [Asked::one(), Asked::Four].map(|asked| {
-            ground.fill(asked, 1, CALLERS);
+        // A node with one task has one set in flight.
+        let [one, four] = [Asked::one(), Asked::Four].map(|workload| {
+            ground.fill(workload, 1, CALLERS);
             recorder.take_calls()
         });
         for calls in [&one, &four] {
-            // Some are missing: whoever came first told the server all of the script.
+            // Some are missing: the first call sent the whole script.
             assert!(calls.len() > CALLERS * 99 / 100, "recorded {} calls", calls.len());
         }
         Self { one, four }
     }
 }
 
-/// The cases that are sent straight to the server …
+/// The cases that are sent straight to the server.
 const SENT: [(&str, &str); 4] = [
     ("*floor*, by `redis-benchmark`", ""),
     ("*floor*, by our driver", ""),
     ("one set a call", "1.2×"),
     ("one set of 4 a call", ""),
 ];
-/// … and those of nodes with so many tasks each.
+/// The cases of nodes with these numbers of tasks.
 const LOADED: [(&str, &str, usize); 6] = [
     ("2 nodes, 1 task each", "", 1),
     ("2 nodes, 50 tasks each", "0.65×", 50),
     ("2 nodes, 256 tasks each", "0.65×", 256),
     ("sets of 4, 50 tasks each", "", 50),
     ("sets of 4, 256 tasks each", "", 256),
-    ("nothing asked, 50 tasks each", "", 50),
+    ("no request, 50 tasks each", "", 50),
 ];
 
-pub(crate) fn compare(kind: Kind, calls: &Calls, scale: Scale) {
+pub(crate) fn compare(kind: ServerKind, calls: &Calls, scale: Scale) {
     let ground = Ground::new(kind, 2);
-    let asked = |name: &str| match name {
+    let workload = |name: &str| match name {
         name if name.starts_with("sets") => Asked::Four,
-        name if name.starts_with("nothing") => Asked::Nothing,
+        name if name.starts_with("no request") => Asked::Nothing,
         _ => Asked::one(),
     };
     ground.fill(Asked::one(), 256, CALLERS);
@@ -79,15 +79,15 @@ pub(crate) fn compare(kind: Kind, calls: &Calls, scale: Scale) {
             sent[case + 1].push(micros_each(time, count));
         }
         for ((name, _, tasks), taken) in LOADED.iter().zip(&mut loaded) {
-            // One at a time takes its time.
+            // Sequential decisions are slow.
             let decisions = if *tasks == 1 { scale.decisions / 5 } else { scale.decisions };
-            taken.push(ground.load(asked(name), *tasks, decisions));
+            taken.push(ground.load(workload(name), *tasks, decisions));
         }
     }
     show(kind, &sent, &loaded);
 }
 
-fn show(kind: Kind, sent: &[Vec<f64>; SENT.len()], loaded: &[Vec<Taken>; LOADED.len()]) {
+fn show(kind: ServerKind, sent: &[Vec<f64>; SENT.len()], loaded: &[Vec<Taken>; LOADED.len()]) {
     head(
         &format!("{kind:?}: processor time of a decision in µs, {CALLERS} callers"),
         &["", "server", "÷ floor", "aim", "ours", "calls a decision", "decisions a second"],
@@ -125,7 +125,7 @@ fn middle(figures: &[f64]) -> f64 {
     median(figures.iter().copied())
 }
 
-/// Round by round: what disturbs the machine for a while disturbs both.
+/// By rounds, so that a temporary disturbance of the machine affects both.
 fn ratio(figures: &[f64], others: &[f64]) -> f64 {
     median(figures.iter().zip(others).map(|(figure, other)| figure / other))
 }

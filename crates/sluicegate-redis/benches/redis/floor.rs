@@ -1,4 +1,4 @@
-//! The floor: the shortest script that limits anybody, driven by `redis-benchmark` and by ourselves.
+//! The floor: the shortest possible script, driven by `redis-benchmark` and by our client.
 
 use std::process::Command;
 use std::time::Duration;
@@ -6,13 +6,13 @@ use std::time::Duration;
 use sluicegate_testkit::Server;
 
 use crate::callers::{CALLERS, key};
-use crate::ground::{RECOVERY_MICROS, UNIT_MICROS};
 use crate::pipeline::{DEPTH, command};
+use crate::setup::{RECOVERY_MICROS, UNIT_MICROS};
 
-/// A bucket as small as one can be: no sets, no receipts, no clock that may go back, one key a caller.
+/// A minimal bucket: no sets, no receipts, no tolerance for clocks, one key per caller.
 const SCRIPT: &str = include_str!("floor.lua");
 
-/// A server that knows the script.
+/// A server that has the script.
 pub(crate) struct Floor<'a> {
     server: &'a Server,
     sha: String,
@@ -28,7 +28,7 @@ impl<'a> Floor<'a> {
         (0..CALLERS).map(|caller| command(&self.words(&key(caller)))).collect()
     }
 
-    /// Decides so many times by `redis-benchmark`; the server's processor time.
+    /// Runs decisions by `redis-benchmark`; returns the server's processor time.
     pub(crate) fn benchmark(&self, decisions: usize) -> Duration {
         let before = self.server.cpu_time();
         let output = Command::new("redis-benchmark")

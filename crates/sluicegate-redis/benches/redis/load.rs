@@ -1,36 +1,36 @@
-//! Tasks that ask one question after the other, as many as a node has requests at a time.
+//! Tasks that send one check after the other, as many as a node has concurrent requests.
 
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
-use sluicegate::{Ask, Check, Cost, Limit, Limiter, Outage, Plan};
+use sluicegate::{Check, Cost, Limit, Limiter, OnStoreError, Operation, Plan};
 use sluicegate_redis::Redis;
 use tokio::task::yield_now;
 use tokio::time::sleep;
 
 use crate::callers::{CALLERS, Draws, key};
-use crate::ground::{Busy, Ground, LIMITS};
+use crate::setup::{Busy, Ground, LIMITS};
 
-/// What is asked.
+/// The operation to send.
 #[derive(Clone, Copy)]
 pub(crate) enum Asked {
     /// One unit of a limit.
     One(&'static Limit),
-    /// The same, without asking; it is how failures are reported to a cooldown.
+    /// An unconditional charge, which reports failures to a cooldown.
     Charged(&'static Limit),
     /// A set of four.
     Four,
-    /// Nothing: what drawing callers and changing tasks costs by itself.
+    /// Nothing: the cost of drawing callers and switching tasks.
     Nothing,
 }
 
 impl Asked {
-    /// The limit that most cases ask.
+    /// The limit that most cases use.
     pub(crate) fn one() -> Self {
         Self::One(&LIMITS[0])
     }
 
-    /// Asks about a caller until it is allowed, which it is at once unless the server is away.
+    /// Sends a caller's check until it is allowed, which it is at once unless the server is down.
     pub(crate) async fn about(self, node: &Limiter<Redis>, caller: usize) {
         const PATIENCE: usize = 2_000;
         let key = key(caller);
@@ -44,13 +44,15 @@ impl Asked {
     }
 
     async fn is_allowed(self, node: &Limiter<Redis>, key: &str) -> bool {
-        // Nothing is allowed that the server does not know of.
-        let check = |limit| Check::new(limit, key).if_unreachable(Outage::Deny);
+        // The server has counted everything that is allowed.
+        let check = |limit| Check::new(limit, key).if_unreachable(OnStoreError::Deny);
         match self {
             Self::One(limit) => node.check(check(limit)).await.unwrap().is_allowed(),
-            Self::Charged(limit) => {
-                node.check(check(limit).ask(Ask::Charge(Cost::ONE))).await.unwrap().is_allowed()
-            }
+            Self::Charged(limit) => node
+                .check(check(limit).with_operation(Operation::Charge(Cost::ONE)))
+                .await
+                .unwrap()
+                .is_allowed(),
             Self::Four => {
                 let mut plan = Plan::new();
                 for limit in &LIMITS[1..] {
@@ -66,7 +68,7 @@ impl Asked {
     }
 }
 
-/// What some decisions took.
+/// The cost of some decisions.
 #[derive(Clone, Copy)]
 pub(crate) struct Taken {
     decisions: usize,
@@ -102,13 +104,13 @@ pub(crate) fn micros_each(time: Duration, count: usize) -> f64 {
 }
 
 impl<S: Busy> Ground<S> {
-    /// Asks so often about callers drawn at random, by so many tasks of each node. What was
-    /// measured while nodes did without the server, because this machine stood still for half a
-    /// second, says nothing: then it is done again.
-    pub(crate) fn load(&self, asked: Asked, tasks: usize, decisions: usize) -> Taken {
+    /// Sends checks of random callers, by this number of tasks of each node. A measurement during
+    /// which nodes decided without the server, because this machine stalled for half a second, is
+    /// invalid and repeated.
+    pub(crate) fn load(&self, workload: Asked, tasks: usize, decisions: usize) -> Taken {
         loop {
             let before = self.without_server();
-            let taken = self.load_once(asked, tasks, decisions);
+            let taken = self.load_once(workload, tasks, decisions);
             let alone = self.without_server() - before;
             if alone == 0 {
                 return taken;
@@ -118,7 +120,7 @@ impl<S: Busy> Ground<S> {
         }
     }
 
-    fn load_once(&self, asked: Asked, tasks: usize, decisions: usize) -> Taken {
+    fn load_once(&self, workload: Asked, tasks: usize, decisions: usize) -> Taken {
         let each = decisions / self.nodes.len() / tasks;
         let calls = self.counted(|counts| counts.calls);
         let (server, own, start) = (self.server.time(), own_time(), Instant::now());
@@ -126,7 +128,7 @@ impl<S: Busy> Ground<S> {
             let mut draws = Draws::new(start.elapsed().as_nanos() as usize);
             async move {
                 for _ in 0..each {
-                    asked.about(&node, draws.below(CALLERS)).await;
+                    workload.about(&node, draws.below(CALLERS)).await;
                 }
             }
         });
@@ -139,17 +141,17 @@ impl<S: Busy> Ground<S> {
         }
     }
 
-    /// Asks about every caller once, by so many tasks of each node.
-    pub(crate) fn fill(&self, asked: Asked, tasks: usize, callers: usize) {
+    /// Sends a check of every caller once, by this number of tasks of each node.
+    pub(crate) fn fill(&self, workload: Asked, tasks: usize, callers: usize) {
         let all = tasks * self.nodes.len();
         self.each_task(tasks, |node, task| async move {
             for caller in (task..callers).step_by(all) {
-                asked.about(&node, caller).await;
+                workload.about(&node, caller).await;
             }
         });
     }
 
-    /// Runs so many tasks for each node, each with a number.
+    /// Runs this number of tasks for each node, each with a number.
     pub(crate) fn each_task<F>(&self, tasks: usize, task: impl Fn(Limiter<Redis>, usize) -> F)
     where
         F: Future<Output = ()> + Send + 'static,

@@ -1,15 +1,15 @@
-//! What a shared decision costs: the server's processor and ours, the wait, and the server's memory.
-//! Prints Markdown tables, with what is aimed for next to each figure.
+//! The cost of a shared decision: processor time of server and client, latency, and memory of the
+//! server. Prints Markdown tables with the target next to each figure.
 //!
 //! ```text
 //! cargo bench -p sluicegate-redis --bench redis                    everything, two to four minutes
-//! cargo bench -p sluicegate-redis --bench redis -- full            more rounds, ten million callers: ten
+//! cargo bench -p sluicegate-redis --bench redis -- full            more rounds and callers: ten
 //! cargo bench -p sluicegate-redis --bench redis -- cost redis      some parts, on one server
 //! ```
 //!
-//! The parts are `cost`, `cluster`, `wait`, `denied` and `bytes`. `count TIMES` and `count-cluster TIMES`
-//! only decide so many times, so that `scripts/bench` can count instructions with valgrind. The server runs on one core, and
-//! all the rest on another.
+//! The parts are `cost`, `cluster`, `wait`, `denied` and `bytes`. `count TIMES` and
+//! `count-cluster TIMES` only decide that many times, so that `scripts/bench` can count
+//! instructions with valgrind. The server runs on one core, and all the rest on another.
 
 #![allow(
     clippy::print_stdout,
@@ -28,31 +28,31 @@
 mod bytes;
 mod callers;
 mod cluster;
-mod cores;
 mod cost;
-mod count;
-mod denied;
+mod cpu_affinity;
+mod deny_cache;
 mod floor;
-mod ground;
+mod instruction_count;
+mod latency;
 mod load;
 mod pipeline;
-mod recording;
+mod recorded_commands;
+mod setup;
 mod table;
-mod wait;
 
 use std::env;
 
-use sluicegate_testkit::Kind;
+use sluicegate_testkit::ServerKind;
 
 use crate::cost::Calls;
 
-/// How much is enough.
+/// How much to measure.
 #[derive(Clone, Copy)]
 struct Scale {
     rounds: usize,
     /// Decisions of each case in a round.
     decisions: usize,
-    /// Callers that are to fit into memory.
+    /// Callers that have to fit into memory.
     callers: usize,
 }
 
@@ -60,12 +60,14 @@ const QUICK: Scale = Scale { rounds: 3, decisions: 60_000, callers: 1_000_000 };
 const FULL: Scale = Scale { rounds: 9, decisions: 120_000, callers: 10_000_000 };
 
 fn main() {
-    // Cargo adds `--bench` to what it was given.
+    // Cargo adds `--bench` to the arguments.
     let arguments: Vec<String> = env::args().skip(1).filter(|text| text != "--bench").collect();
     match &arguments[..] {
-        [first, times] if first == "count" => return count::on_one(times.parse().unwrap()),
+        [first, times] if first == "count" => {
+            return instruction_count::on_one(times.parse().unwrap());
+        }
         [first, times] if first == "count-cluster" => {
-            return count::on_cluster(times.parse().unwrap());
+            return instruction_count::on_cluster(times.parse().unwrap());
         }
         _ => {}
     }
@@ -76,10 +78,10 @@ fn main() {
     let says = |word: &str| arguments.iter().any(|argument| argument == word);
     let all = !["cost", "cluster", "wait", "denied", "bytes"].iter().any(|part| says(part));
     let both = says("redis") == says("valkey");
-    let kinds = [(Kind::Redis, "redis"), (Kind::Valkey, "valkey")];
+    let kinds = [(ServerKind::Redis, "redis"), (ServerKind::Valkey, "valkey")];
     let scale = if says("full") { FULL } else { QUICK };
     println!("Medians of {} rounds, cases in turn.", scale.rounds);
-    cores::keep_to_ours();
+    cpu_affinity::keep_to_ours();
     let calls = (all || says("cost")).then(Calls::record);
     for (kind, _) in kinds.into_iter().filter(|(_, name)| both || says(name)) {
         if let Some(calls) = &calls {
@@ -89,10 +91,10 @@ fn main() {
             cluster::compare(kind, scale);
         }
         if all || says("wait") {
-            wait::measure(kind, scale);
+            latency::measure(kind, scale);
         }
         if all || says("denied") {
-            denied::measure(kind, scale);
+            deny_cache::measure(kind, scale);
         }
         if all || says("bytes") {
             bytes::measure(kind, scale);

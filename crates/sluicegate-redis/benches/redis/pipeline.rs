@@ -1,4 +1,4 @@
-//! Commands sent to a server many at a time, without waiting for each answer.
+//! Commands that are pipelined to a server.
 
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -8,12 +8,12 @@ use sluicegate_testkit::Server;
 
 use crate::callers::Draws;
 
-/// Commands under way on one connection.
+/// Commands in flight on one connection.
 pub(crate) const DEPTH: usize = 64;
-/// As many as keep a server busy while answers are read.
+/// The number of connections that keeps a server busy while answers are read.
 const CONNECTIONS: usize = 8;
 
-/// A command as it is sent.
+/// An encoded command.
 pub(crate) fn command(words: &[String]) -> Vec<u8> {
     let mut bytes = format!("*{}\r\n", words.len()).into_bytes();
     for word in words {
@@ -22,7 +22,7 @@ pub(crate) fn command(words: &[String]) -> Vec<u8> {
     bytes
 }
 
-/// Connections that stay.
+/// Connections that stay open.
 pub(crate) struct Pipeline<'a> {
     server: &'a Server,
     lines: Vec<TcpStream>,
@@ -47,8 +47,8 @@ impl<'a> Pipeline<'a> {
         }
     }
 
-    /// Sends about so many of these commands, drawn at random; the server's processor time, and how
-    /// many they were.
+    /// Sends about this number of random commands; returns the server's processor time, and their
+    /// number.
     pub(crate) fn send(&mut self, commands: &[Vec<u8>], count: usize) -> (Duration, usize) {
         let before = self.server.cpu_time();
         let mut bytes = Vec::new();
@@ -70,7 +70,7 @@ impl<'a> Pipeline<'a> {
     }
 }
 
-/// Reads so many answers, each a list.
+/// Reads this number of answers, each a list.
 fn read_answers(line: &mut TcpStream, count: usize) {
     let (mut bytes, mut filled, mut at) = (vec![0; 1 << 16], 0, 0);
     let (mut left, mut lists) = (0, 0);
@@ -93,7 +93,7 @@ fn read_answers(line: &mut TcpStream, count: usize) {
     assert_eq!(at, filled, "more answers than questions");
 }
 
-/// The kind of a value and its number, and where the next one begins; none if it is incomplete.
+/// The type of a value, its number, and where the next one begins; `None` if it is incomplete.
 fn read_line(bytes: &[u8]) -> Option<(u8, usize, usize)> {
     let end = bytes.iter().position(|byte| *byte == b'\n')? + 1;
     let number = bytes[1..end - 2].iter().take_while(|byte| byte.is_ascii_digit());

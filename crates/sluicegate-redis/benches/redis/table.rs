@@ -1,4 +1,4 @@
-//! Tables in Markdown, and the middle of several figures.
+//! Tables in Markdown, and medians.
 
 pub(crate) fn head(title: &str, columns: &[&str]) {
     println!("\n### {title}\n\n| {} |", columns.join(" | "));

@@ -1,9 +1,10 @@
-//! Which slot of a cluster a key is in.
+//! Computes the slot of a cluster that a key is in.
 
-/// How many slots a cluster has.
+/// Number of slots of a cluster.
 pub(crate) const SLOTS: u16 = 16_384;
 
-/// The slot of what stands between the braces of a key: its CRC-16 (XMODEM), as every cluster has it.
+/// The slot of a hash tag (the text in the braces of a key): its CRC-16 (XMODEM), as in every
+/// cluster.
 pub(crate) fn of(tag: impl IntoIterator<Item = u8>) -> u16 {
     let crc = tag.into_iter().fold(0_u16, |crc, byte| {
         let [high, low] = crc.to_be_bytes();
@@ -12,7 +13,7 @@ pub(crate) fn of(tag: impl IntoIterator<Item = u8>) -> u16 {
     crc % SLOTS
 }
 
-/// What each byte adds to it.
+/// The CRC of each byte.
 const REMAINDERS: [u16; 256] = {
     const POLYNOMIAL: u16 = 0x1021;
     let mut remainders = [0; 256];
@@ -33,9 +34,9 @@ const REMAINDERS: [u16; 256] = {
 mod tests {
     use super::*;
 
-    /// As `CLUSTER KEYSLOT` says.
+    /// Expected values are from `CLUSTER KEYSLOT`.
     #[test]
-    fn slots_are_what_every_cluster_says() {
+    fn slots_match_cluster_keyslot() {
         for (tag, slot) in [("123456789", 12_739), ("foo", 12_182), ("user1000", 3_443), ("", 0)] {
             assert_eq!(of(tag.bytes()), slot, "{tag}");
         }

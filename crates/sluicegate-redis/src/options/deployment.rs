@@ -1,15 +1,15 @@
-//! How servers are deployed: one, one of several that sentinels name, or a cluster.
+//! Parses how servers are deployed: one, a primary that sentinels name, or a cluster.
 
 use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo};
 
 use super::OptionsError;
 use crate::address::Address;
 
-/// Where sentinels listen unless something else is said.
+/// The default port of sentinels.
 const SENTINEL_PORT: u16 = 26_379;
-/// Where servers do.
+/// The default port of servers.
 const SERVER_PORT: u16 = 6_379;
-/// More addresses than anybody has sentinels or would name of a cluster.
+/// The most addresses in a URL; more than needed for sentinels or the seeds of a cluster.
 const MOST: usize = 64;
 
 /// How servers are deployed.
@@ -19,11 +19,11 @@ pub(crate) enum Deployment {
     Single(Address),
     /// The primary that these sentinels know by this name.
     Sentinel { sentinels: Vec<Address>, name: String },
-    /// A cluster, of which these are some.
+    /// A cluster, by some of its servers.
     Cluster { seeds: Vec<Address> },
 }
 
-/// What a URL says: how servers are deployed, and how any of them is spoken to.
+/// Parses a URL: how servers are deployed, and the settings of connections.
 pub(super) fn read(url: &str) -> Result<(Deployment, ConnectionInfo), OptionsError> {
     let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
     let (encrypted, kind) = match scheme.split_once('+').unwrap_or((scheme, "")) {
@@ -54,7 +54,7 @@ pub(super) fn read(url: &str) -> Result<(Deployment, ConnectionInfo), OptionsErr
         "cluster" => {
             let Parts { user, hosts, path } = Parts::of(url)?;
             if !matches!(path, "" | "0") {
-                return Err(wrong("a cluster has no database but 0"));
+                return Err(wrong("a cluster has only database 0"));
             }
             let seeds = addresses(hosts, SERVER_PORT)?;
             let connection = template(encrypted, user, &seeds, "")?;
@@ -88,7 +88,8 @@ impl<'a> Parts<'a> {
 
 fn addresses(hosts: &str, port: u16) -> Result<Vec<Address>, OptionsError> {
     let read = |text: &str| {
-        Address::read(text, Some(port)).ok_or_else(|| wrong("one of its hosts cannot be read"))
+        Address::read(text, Some(port))
+            .ok_or_else(|| wrong("one of its hosts is not a valid host or host:port"))
     };
     let addresses = hosts.split(',').map(read).collect::<Result<Vec<_>, _>>()?;
     if addresses.len() > MOST {
@@ -97,7 +98,7 @@ fn addresses(hosts: &str, port: u16) -> Result<Vec<Address>, OptionsError> {
     Ok(addresses)
 }
 
-/// How any of the servers is spoken to: as to the first one that was named.
+/// The settings of connections, with the address of the first host.
 fn template(
     encrypted: bool,
     user: Option<&str>,
@@ -111,7 +112,7 @@ fn template(
 }
 
 fn single(url: &str) -> Result<ConnectionInfo, OptionsError> {
-    url.into_connection_info().map_err(|error| wrong(error.detail().unwrap_or("it cannot be read")))
+    url.into_connection_info().map_err(|error| wrong(error.detail().unwrap_or("it is malformed")))
 }
 
 fn wrong(why: &str) -> OptionsError {

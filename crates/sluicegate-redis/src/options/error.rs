@@ -1,47 +1,47 @@
-//! Why a server cannot be used as it was described.
+//! Errors of options.
 
 use std::fmt;
 use std::time::Duration;
 
 use super::Options;
 
-/// Why a server cannot be used as it was described.
+/// Why options cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OptionsError {
-    /// A URL of a kind that is not known.
+    /// The scheme of the URL is not supported.
     Scheme {
-        /// What it begins with.
+        /// The scheme.
         found: String,
     },
-    /// A URL that cannot be read.
+    /// The URL is malformed.
     Url {
-        /// What is wrong with it.
+        /// The problem.
         why: String,
     },
-    /// A prefix that keys cannot begin with.
+    /// The prefix is too long or has invalid characters.
     Prefix,
-    /// Not a power of two, or too many.
+    /// The number of pages is not a power of two, or too large.
     Pages {
-        /// How many.
+        /// The number of pages.
         found: u32,
     },
-    /// A deadline that cannot be kept, or that is none.
+    /// The deadline is too short or too long.
     Deadline {
-        /// How long.
+        /// The deadline.
         found: Duration,
     },
-    /// Certificates that cannot be read.
+    /// The certificates cannot be read.
     Certificates {
-        /// What is wrong with them.
+        /// The problem.
         why: String,
     },
-    /// The memory for this node alone cannot be had.
+    /// The memory of this node cannot be set up.
     Memory {
-        /// What is wrong with its settings.
+        /// The problem with its settings.
         why: String,
     },
-    /// Not called from within a tokio runtime, which the connection lives in.
+    /// Not called from within a tokio runtime, which the connection requires.
     NoRuntime,
 }
 
@@ -50,17 +50,19 @@ impl fmt::Display for OptionsError {
         match self {
             Self::Scheme { found } => write!(
                 f,
-                "cannot use `{}` as a store; use redis://host:6379, redis+sentinel://host,host,host/name \
-                 or redis+cluster://host,host,host, or rediss instead of redis for TLS",
+                "cannot use `{}` as a store; use redis://host:6379, \
+                 redis+sentinel://host,host,host/name or redis+cluster://host,host,host, \
+                 or rediss instead of redis for TLS",
                 found.escape_debug()
             ),
             Self::Url { why } => write!(
                 f,
-                "cannot read the store's URL: {why}; write redis://[user[:password]@]host[:port][/database]"
+                "cannot read the store's URL: {why}; \
+                 write redis://[user[:password]@]host[:port][/database]"
             ),
             Self::Prefix => write!(
                 f,
-                "cannot begin keys with this prefix; use at most {} bytes without braces, spaces \
+                "cannot use this prefix for keys; use at most {} bytes without braces, spaces \
                  and control characters",
                 Options::MAX_PREFIX
             ),
@@ -74,10 +76,12 @@ impl fmt::Display for OptionsError {
             Self::Certificates { why } => {
                 write!(f, "cannot read the certificates to trust: {why}; give them as PEM")
             }
-            Self::Memory { why } => write!(f, "cannot set up the memory of this node: {why}"),
+            Self::Memory { why } => {
+                write!(f, "cannot set up the memory of this node: {why}; correct its settings")
+            }
             Self::NoRuntime => f.write_str(
-                "cannot start the store outside of a tokio runtime, which its connection lives in; \
-                 call it from one",
+                "cannot start the store outside of a tokio runtime, which its connections require; \
+                 call it from within one",
             ),
         }
     }

@@ -1,7 +1,7 @@
 use super::*;
 
 #[test]
-fn an_address_is_told_without_secrets() {
+fn addresses_contain_no_secrets() {
     for (url, address) in [
         ("redis://localhost", "localhost:6379"),
         ("redis://me:hush@10.0.0.7:7000/3", "10.0.0.7:7000"),
@@ -20,7 +20,7 @@ fn an_address_is_told_without_secrets() {
 }
 
 #[test]
-fn what_cannot_be_meant_is_refused() {
+fn invalid_options_are_rejected() {
     for url in [
         "",
         "localhost:6379",
@@ -55,7 +55,7 @@ fn what_cannot_be_meant_is_refused() {
 }
 
 #[test]
-fn a_url_says_how_servers_are_deployed_and_spoken_to() {
+fn urls_select_deployment_and_credentials() {
     let options = Options::new("redis+sentinel://me:a%2Fb@h1,h2:1/main/3").unwrap();
     let expected = Deployment::Sentinel {
         sentinels: vec![Address::new("h1", 26_379), Address::new("h2", 1)],

@@ -1,4 +1,4 @@
-//! Listens to one sentinel.
+//! Watches one sentinel.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,40 +8,40 @@ use redis::aio::MultiplexedConnection;
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::told::Told;
+use super::votes::Votes;
 use crate::address::Address;
-use crate::connection::{Connector, Listener, in_time};
-use crate::failure::{Class, Failure};
+use crate::connection::connector::{Connector, Listener, in_time};
+use crate::error::{ErrorKind, ServerError};
 
-/// Between two questions, in case that something was not heard: so long a word may be wrong.
-const ASKED: Duration = Duration::from_secs(1);
-/// Between two attempts to connect.
+/// Interval between two queries, in case that a message was lost: a vote may be wrong for so long.
+const QUERY_INTERVAL: Duration = Duration::from_secs(1);
+/// Interval between attempts to connect.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// Listens to one sentinel.
+/// Watches one sentinel.
 pub(super) struct Watcher {
     pub(super) place: usize,
     pub(super) address: Address,
     pub(super) name: String,
     pub(super) connector: Arc<Connector>,
-    pub(super) told: Arc<watch::Sender<Told>>,
+    pub(super) votes: Arc<watch::Sender<Votes>>,
 }
 
-/// What a sentinel says by itself.
-struct Ear {
+/// Receives the failover messages of a sentinel.
+struct SwitchListener {
     place: usize,
     name: String,
-    told: Arc<watch::Sender<Told>>,
+    votes: Arc<watch::Sender<Votes>>,
     ended: Arc<Notify>,
 }
 
-impl Listener for Ear {
-    fn hear(&self, message: Option<&[u8]>) {
+impl Listener for SwitchListener {
+    fn on_message(&self, message: Option<&[u8]>) {
         match message {
             None => self.ended.notify_one(),
             Some(message) => {
                 if let Some(address) = switched_to(message, &self.name) {
-                    self.told.send_if_modified(|told| told.tell(self.place, address));
+                    self.votes.send_if_modified(|votes| votes.record(self.place, address));
                 }
             }
         }
@@ -50,79 +50,79 @@ impl Listener for Ear {
 
 /// The new address in `name old-host old-port new-host new-port`.
 fn switched_to(message: &[u8], name: &str) -> Option<Address> {
-    let mut words = str::from_utf8(message).ok()?.split(' ');
-    if words.next()? != name {
+    let mut fields = str::from_utf8(message).ok()?.split(' ');
+    if fields.next()? != name {
         return None;
     }
-    let host = words.nth(2)?;
-    address(host, words.next()?)
+    let host = fields.nth(2)?;
+    address(host, fields.next()?)
 }
 
-/// What was told, if it can be one.
+/// The address, if it is valid.
 fn address(host: &str, port: &str) -> Option<Address> {
     let host = host.trim_matches(['[', ']']);
     Address::read(&format!("[{host}]:{port}"), None)
 }
 
 impl Watcher {
-    /// Until the store is dropped.
+    /// Runs until the store is dropped.
     pub(super) async fn watch(self) {
         loop {
             let began = Instant::now();
             let failure = self.listen().await;
-            self.lose(&failure);
+            self.clear_vote(&failure);
             sleep_until(began + PAUSE).await;
         }
     }
 
-    /// Listens until that is not possible any more; why it is not.
-    async fn listen(&self) -> Failure {
+    /// Follows the sentinel until the connection fails. Returns the cause.
+    async fn listen(&self) -> ServerError {
         let ended = Arc::new(Notify::new());
-        let ear = Ear {
+        let listener = SwitchListener {
             place: self.place,
             name: self.name.clone(),
-            told: Arc::clone(&self.told),
+            votes: Arc::clone(&self.votes),
             ended: Arc::clone(&ended),
         };
-        let mut connection = match self.connector.connect(&self.address, Arc::new(ear)).await {
+        let mut connection = match self.connector.connect(&self.address, Arc::new(listener)).await {
             Ok(connection) => connection,
             Err(failure) => return failure,
         };
         loop {
-            match in_time(self.ask(&mut connection)).await {
+            match in_time(self.query(&mut connection)).await {
                 Ok(Some(address)) => {
-                    self.told.send_if_modified(|told| told.tell(self.place, address));
+                    self.votes.send_if_modified(|votes| votes.record(self.place, address));
                 }
                 Ok(None) => {
                     let why = format!("{} knows no primary {}", self.address, self.name);
-                    self.lose(&Failure::new(Class::Other, why));
+                    self.clear_vote(&ServerError::new(ErrorKind::Other, why));
                 }
                 Err(failure) => return failure,
             }
-            if timeout(ASKED, ended.notified()).await.is_ok() {
-                return Failure::new(Class::Connection, "the connection was closed");
+            if timeout(QUERY_INTERVAL, ended.notified()).await.is_ok() {
+                return ServerError::new(ErrorKind::Connection, "the connection was closed");
             }
         }
     }
 
-    /// Where the sentinel says that the primary is.
-    async fn ask(
+    /// Queries the address of the primary.
+    async fn query(
         &self,
         connection: &mut MultiplexedConnection,
-    ) -> Result<Option<Address>, Failure> {
+    ) -> Result<Option<Address>, ServerError> {
         let mut command = redis::cmd("SENTINEL");
         command.arg("GET-MASTER-ADDR-BY-NAME").arg(&self.name);
         let reply: Value = command.query_async(connection).await?;
         let [host, port]: [String; 2] = match redis::from_redis_value(reply) {
-            Ok(words) => words,
+            Ok(fields) => fields,
             Err(_) => return Ok(None),
         };
         Ok(address(&host, &port))
     }
 
-    fn lose(&self, failure: &Failure) {
+    fn clear_vote(&self, failure: &ServerError) {
         let why = failure.clone();
-        self.told.send_if_modified(|told| told.lose(self.place, why));
+        self.votes.send_if_modified(|votes| votes.clear(self.place, why));
     }
 }
 
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_what_can_be_an_address_is_taken() {
+    fn only_valid_addresses_are_accepted() {
         let to = |message: &str| switched_to(message.as_bytes(), "main").map(|to| to.to_string());
         assert_eq!(to("main 10.0.0.1 6379 10.0.0.2 6380").as_deref(), Some("10.0.0.2:6380"));
         assert_eq!(to("main ::1 6379 ::2 6380").as_deref(), Some("[::2]:6380"));

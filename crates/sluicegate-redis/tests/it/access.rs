@@ -1,14 +1,14 @@
-//! The smallest user that works: no permission can be taken from it.
+//! Tests of the least privileged user that works: every permission is necessary.
 
 use std::time::Duration;
 
-use sluicegate::{By, Limiter};
-use sluicegate_core::{Ask, Check, Cost, Limit, Slices, Span};
+use sluicegate::{DecidedBy, Limiter};
+use sluicegate_core::{Check, Cost, Limit, Operation, Slices, Span};
 use sluicegate_redis::{Event, Options, Redis};
-use sluicegate_testkit::{Kind, PATIENCE, retry_if_stalled, wait_until};
+use sluicegate_testkit::{PATIENCE, ServerKind, retry_if_stalled, wait_until};
 
-use crate::asking::{ask, try_ask};
-use crate::stage::{PASSWORD, PERMISSIONS, Stage, USER, options, setup};
+use crate::decided_by::{ask, try_ask};
+use crate::harness::{PASSWORD, PERMISSIONS, Stage, USER, options, setup};
 
 fn permit(stage: &Stage, permissions: &str) {
     let words = ["ACL", "SETUSER", USER, "reset", "on", &format!(">{PASSWORD}")].map(str::to_owned);
@@ -17,7 +17,7 @@ fn permit(stage: &Stage, permissions: &str) {
     assert_eq!(stage.server.command(&words).text(), "OK");
 }
 
-/// Everything that a node does; what of it did not work.
+/// Runs everything that a node does, and returns the steps that failed.
 fn exercise(stage: &Stage) -> Result<(), String> {
     let options = stage.apart();
     let [one, other] = [0, 1].map(|_| stage.begin(options.clone()));
@@ -36,25 +36,25 @@ fn exercise(stage: &Stage) -> Result<(), String> {
         for key in ["ann", "bob", "ann", "ann"] {
             let (applied, decision) = stage.block_on(ask(&one, Check::new(&limit, key)));
             let receipt = decision.receipt().copied();
-            if applied.by != By::Store {
+            if applied.by != DecidedBy::Store {
                 return Err(format!("{} is not decided: {:?}", limit.name(), one.health().why));
             }
             if let Some(receipt) = receipt.filter(|_| key == "bob") {
-                let give_back = Ask::Settle { receipt, actual: Cost::ZERO };
-                let check = Check::new(&limit, key).ask(give_back);
+                let give_back = Operation::Settle { receipt, actual: Cost::ZERO };
+                let check = Check::new(&limit, key).with_operation(give_back);
                 answered(stage, &one, check)?;
             }
         }
-        answered(stage, &one, Check::new(&limit, "ann").ask(Ask::Reset))?;
+        answered(stage, &one, Check::new(&limit, "ann").with_operation(Operation::Reset))?;
     }
-    hears(stage, &one, &other)?;
+    receives_invalidation(stage, &one, &other)?;
     Ok(())
 }
 
 /// Whether the server answers a check.
 fn answered(stage: &Stage, store: &Redis, check: Check<'_>) -> Result<(), String> {
     match stage.block_on(try_ask(store, check)) {
-        Ok((applied, _)) if applied.by == By::Store => Ok(()),
+        Ok((applied, _)) if applied.by == DecidedBy::Store => Ok(()),
         Ok((applied, _)) => Err(format!("it is answered by {:?}", applied.by)),
         Err(error) => Err(error.to_string()),
     }
@@ -71,23 +71,23 @@ fn limits() -> Vec<Limit> {
     ]
 }
 
-/// Whether one node hears what another gives back.
-fn hears(stage: &Stage, one: &Redis, other: &Redis) -> Result<(), String> {
-    let limit = Limit::token_bucket("heard", "1/min burst 1".parse().unwrap()).unwrap();
+/// Whether one node receives the invalidations of another.
+fn receives_invalidation(stage: &Stage, one: &Redis, other: &Redis) -> Result<(), String> {
+    let limit = Limit::token_bucket("received", "1/min burst 1".parse().unwrap()).unwrap();
     let take = || stage.block_on(ask(one, Check::new(&limit, "caller"))).1;
     let receipt = *take().receipt().ok_or("nothing was taken")?;
     take();
-    let give_back = Ask::Settle { receipt, actual: Cost::ZERO };
-    answered(stage, other, Check::new(&limit, "caller").ask(give_back))?;
-    let mut heard = false;
+    let give_back = Operation::Settle { receipt, actual: Cost::ZERO };
+    answered(stage, other, Check::new(&limit, "caller").with_operation(give_back))?;
+    let mut received = false;
     for _ in 0..200 {
-        heard = heard || take().is_allowed();
-        crate::trial::let_pass(Duration::from_millis(if heard { 0 } else { 2 }));
+        received = received || take().is_allowed();
+        crate::fault_trial::let_pass(Duration::from_millis(if received { 0 } else { 2 }));
     }
-    heard.then_some(()).ok_or_else(|| "it does not hear what is given back".to_owned())
+    received.then_some(()).ok_or_else(|| "it does not receive invalidations".to_owned())
 }
 
-fn smallest(kind: Kind) {
+fn smallest(kind: ServerKind) {
     let stage = Stage::on(kind);
     permit(&stage, PERMISSIONS);
     assert_eq!(exercise(&stage), Ok(()), "all of it is enough");
@@ -104,18 +104,18 @@ fn smallest(kind: Kind) {
 
 #[test]
 fn the_smallest_user_of_redis_is_the_smallest() {
-    retry_if_stalled(|| smallest(Kind::Redis));
+    retry_if_stalled(|| smallest(ServerKind::Redis));
 }
 
 #[test]
 fn the_smallest_user_of_valkey_is_the_smallest() {
-    retry_if_stalled(|| smallest(Kind::Valkey));
+    retry_if_stalled(|| smallest(ServerKind::Valkey));
 }
 
 #[test]
 fn everything_works_over_tls() {
     retry_if_stalled(|| {
-        let stage = Stage::with(setup(Kind::Redis).tls().start());
+        let stage = Stage::with(setup(ServerKind::Redis).tls().start());
         let secure = |pem: &str| -> Options {
             options(&stage.server.tls_url()).ca_pem(pem.as_bytes().to_vec())
         };
@@ -131,8 +131,8 @@ fn everything_works_over_tls() {
             limiter.store().counts().denied_by_policy + limiter.store().counts().by_share,
             0
         );
-        // Somebody else's authority vouches for nobody here.
-        let other = Stage::with(setup(Kind::Redis).tls().start());
+        // A certificate of another authority is not trusted.
+        let other = Stage::with(setup(ServerKind::Redis).tls().start());
         let stranger = stage.begin(secure(other.server.ca_pem()));
         wait_until("it says that the certificate is not trusted", PATIENCE, || {
             let why = stranger.health().why.unwrap_or_default();
@@ -143,15 +143,15 @@ fn everything_works_over_tls() {
 }
 
 #[test]
-fn who_is_not_let_in_says_so_and_is_let_in_later() {
-    let stage = Stage::on(Kind::Redis);
-    let told = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
-    let telling = std::sync::Arc::clone(&told);
+fn refused_nodes_report_it_and_recover() {
+    let stage = Stage::on(ServerKind::Redis);
+    let events = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
+    let sender_events = std::sync::Arc::clone(&events);
     let store = stage.start(stage.options().on_event(move |event| {
-        telling.lock().unwrap().push(event.clone());
+        sender_events.lock().unwrap().push(event.clone());
     }));
     let refused =
-        || told.lock().unwrap().iter().any(|event| matches!(event, Event::Refused { .. }));
+        || events.lock().unwrap().iter().any(|event| matches!(event, Event::Refused { .. }));
     stage.server.command(&["ACL", "SETUSER", USER, "off"]);
     stage.server.command(&["CLIENT", "KILL", "USER", USER]);
     wait_until("it says that it is refused", PATIENCE, refused);

@@ -1,21 +1,22 @@
-//! What is asked at the same time goes to the server together.
+//! Tests that concurrent requests go to the server together.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use sluicegate::{Check, Limit, Limiter};
 use sluicegate_redis::Redis;
-use sluicegate_testkit::{Kind, PATIENCE, retry_if_stalled};
+use sluicegate_testkit::{PATIENCE, ServerKind, retry_if_stalled};
 use tokio::runtime::Builder;
 
-use crate::stage::{Ground, cluster, options, setup};
+use crate::harness::{Ground, cluster, options, setup};
 
-/// As many checks as one call carries.
+/// The number of checks in one call.
 const TOGETHER: u64 = 64;
 
-/// So many tasks ask at the same time, and again when they are answered: so many calls each time.
+/// That many tasks send at the same time, and again when they are answered: so many calls each
+/// time.
 fn share_calls(servers: &impl Ground, calls: u64) {
-    // On one thread: whoever is ready runs before anybody waits for the network.
+    // On one thread all ready tasks run before the runtime waits for the network.
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let options = options(&servers.url()).deadline(Duration::from_secs(1)).unwrap();
@@ -46,11 +47,11 @@ fn share_calls(servers: &impl Ground, calls: u64) {
 }
 
 #[test]
-fn tasks_that_ask_at_the_same_time_share_a_call_and_so_do_those_that_were_answered_together() {
-    retry_if_stalled(|| share_calls(&setup(Kind::Redis).start(), 1));
+fn concurrent_tasks_share_a_call_also_after_a_shared_answer() {
+    retry_if_stalled(|| share_calls(&setup(ServerKind::Redis).start(), 1));
 }
 
 #[test]
 fn tasks_in_many_slots_of_a_cluster_share_a_call_to_each_server() {
-    retry_if_stalled(|| share_calls(&cluster(Kind::Redis, 0), 3));
+    retry_if_stalled(|| share_calls(&cluster(ServerKind::Redis, 0), 3));
 }

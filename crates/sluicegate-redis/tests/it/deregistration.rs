@@ -1,14 +1,14 @@
-//! A node that stops cleanly leaves its share to the others at once.
+//! Tests that a node that stops cleanly leaves its share to the others at once.
 
 use std::time::Duration;
 
 use sluicegate_redis::Redis;
-use sluicegate_testkit::{Cluster, Kind, Value, wait_until};
+use sluicegate_testkit::{Cluster, ServerKind, Value, wait_until};
 
-use crate::stage::{Ground, Stage, cluster};
+use crate::harness::{Ground, Stage, cluster};
 
 const PATIENCE: Duration = Duration::from_secs(60);
-/// A node counts for ten beats after the last one that knew it; a message comes within one or two.
+/// A node counts for ten heartbeats after the last one that had it; a message arrives within two.
 const SILENT: u64 = 8;
 
 fn wait_for_nodes(store: &Redis, nodes: u32) {
@@ -24,8 +24,8 @@ fn two_nodes<G: Ground>(stage: &Stage<G>) -> [Redis; 2] {
 }
 
 #[test]
-fn a_node_that_deregisters_is_not_counted_any_more() {
-    for kind in Kind::ALL {
+fn a_deregistered_node_is_not_counted() {
+    for kind in ServerKind::ALL {
         let stage = Stage::on(kind);
         let [stays, leaves] = two_nodes(&stage);
         let before = stage.beats();
@@ -33,14 +33,14 @@ fn a_node_that_deregisters_is_not_counted_any_more() {
         assert_eq!(stage.server.command(&["ZCARD", "sluicegate:1:nodes"]), Value::Integer(1));
         wait_for_nodes(&stays, 1);
         let beats = stage.beats() - before;
-        assert!(beats < SILENT, "{beats} beats: the node was not heard, but given up");
+        assert!(beats < SILENT, "{beats} beats: the node expired without a message");
         assert!(stays.health().up && leaves.health().up, "decisions go on");
     }
 }
 
 #[test]
-fn a_store_that_is_dropped_deregisters() {
-    let stage = Stage::on(Kind::Redis);
+fn a_dropped_store_deregisters() {
+    let stage = Stage::on(ServerKind::Redis);
     let [stays, leaves] = two_nodes(&stage);
     let before = stage.beats();
     drop(leaves);
@@ -49,8 +49,8 @@ fn a_store_that_is_dropped_deregisters() {
 }
 
 #[test]
-fn a_node_that_comes_back_counts_again() {
-    let stage: Stage<Cluster> = Stage::with(cluster(Kind::Redis, 0));
+fn a_returning_node_is_counted_again() {
+    let stage: Stage<Cluster> = Stage::with(cluster(ServerKind::Redis, 0));
     let [stays, leaves] = two_nodes(&stage);
     stage.block_on(leaves.deregister());
     wait_for_nodes(&stays, 1);

@@ -1,15 +1,15 @@
-//! Sentinels make another server the primary: its old one is killed, or they are told to.
+//! Tests of a failover by sentinels: the primary is killed, or the failover is requested.
 
 use std::time::Duration;
 
 use sluicegate_core::{Span, Time};
 use sluicegate_redis::{Event, Redis};
-use sluicegate_testkit::{Kind, PATIENCE, Sentinels, Server, wait_until};
+use sluicegate_testkit::{PATIENCE, Sentinels, Server, ServerKind, wait_until};
 
-use crate::stage::{USER, sentinels};
-use crate::trial::{
+use crate::fault_trial::{
     CLOSED, NODES, Record, Report, Trial, assert_waits, is_long, let_pass, long_or,
 };
+use crate::harness::{USER, sentinels};
 
 /// Whether a node shares its decisions on this data server.
 pub(crate) fn is_on(node: &Redis, group: &Sentinels, server: usize) -> bool {
@@ -18,24 +18,25 @@ pub(crate) fn is_on(node: &Redis, group: &Sentinels, server: usize) -> bool {
     health.up && health.parts.first().is_some_and(|part| part.address == address)
 }
 
-/// Waits until all nodes are on the primary. That need not be the one that was named last: sentinels
-/// now and then believe a primary gone that they have just made, and make another.
+/// Waits until all nodes use the primary. It may differ from the one named last, because sentinels
+/// sometimes consider a new primary down and promote another.
 pub(crate) fn wait_until_all_on_primary(trial: &Trial<Sentinels>) {
     let group = trial.server();
     trial.wait_for("all are on the primary", |node| is_on(node, group, group.primary()));
 }
 
-/// When a primary was killed, given up by all nodes, replaced, and when all nodes were on the new one.
+/// The times when a primary was killed, marked down by all nodes, replaced, and when all nodes used
+/// the new one.
 struct Course {
     killed: Time,
     given_up: Time,
     named: Time,
     shared: Time,
-    /// Whether the sentinels made yet another one the primary.
+    /// Whether the sentinels promoted yet another primary.
     again: bool,
 }
 
-fn killed_primary(kind: Kind) {
+fn killed_primary(kind: ServerKind) {
     let trial = Trial::straight(sentinels(kind));
     let group = trial.server();
     let mut course = None;
@@ -55,7 +56,7 @@ fn killed_primary(kind: Kind) {
         course = Some(Course { killed, given_up, named, shared, again });
         wait_until_all_on_primary(&trial);
         if !again {
-            assert_told_once(&trial, from, to);
+            assert_reported_once(&trial, from, to);
         }
     });
     let course = course.unwrap();
@@ -79,57 +80,58 @@ fn killed_primary(kind: Kind) {
         assert!(all <= Span::from_secs(5), "shared {all:?} after the primary was gone");
     }
     let header = report.header(Some((course.killed, course.shared)));
-    // What the old one had not passed on.
+    // Charges that the old primary had not replicated.
     let until_us = header.outages[0].until_us;
     report.audit(&header.loss(course.killed.as_micros(), until_us));
 }
 
-/// Each node tells of the new primary once.
-fn assert_told_once(trial: &Trial<Sentinels>, from: usize, to: usize) {
+/// Each node reports the new primary once.
+fn assert_reported_once(trial: &Trial<Sentinels>, from: usize, to: usize) {
     let [from, to] = [from, to].map(|server| trial.server().known_port(server));
     let [from, to] = [from, to].map(|port| format!("127.0.0.1:{port}"));
     let expected = Event::FailedOver { from, to };
     for node in 0..NODES {
-        let told = trial.told().into_iter().filter(|(_, by, _)| *by == node);
-        let told: Vec<Event> = told.map(|(.., event)| event).collect();
-        let moves = told.iter().filter(|event| matches!(event, Event::FailedOver { .. }));
-        assert_eq!(moves.collect::<Vec<_>>(), [&expected], "{told:#?}");
+        let events = trial.events().into_iter().filter(|(_, by, _)| *by == node);
+        let events: Vec<Event> = events.map(|(.., event)| event).collect();
+        let moves = events.iter().filter(|event| matches!(event, Event::FailedOver { .. }));
+        assert_eq!(moves.collect::<Vec<_>>(), [&expected], "{events:#?}");
         assert_eq!(trial.nodes[node].counts().failovers, 1);
     }
 }
 
-/// Between a primary that is gone and the next one there is nobody to ask.
+/// Between two primaries no server is available.
 fn assert_nothing_shared(trial: &Trial<Sentinels>, report: &Report, course: &Course) {
     // A node reports the new primary right before it uses it.
     let first = |node: usize| {
-        let told = trial.told().into_iter().filter(|(_, by, _)| *by == node);
-        told.filter(|(.., event)| matches!(event, Event::FailedOver { .. }))
+        let events = trial.events().into_iter().filter(|(_, by, _)| *by == node);
+        events
+            .filter(|(.., event)| matches!(event, Event::FailedOver { .. }))
             .map(|(at, ..)| at)
             .min()
     };
     let followed: Vec<_> = (0..NODES).map(|node| first(node).unwrap_or(course.shared)).collect();
     let meanwhile = report.records.iter().filter(|record| {
-        record.asked > course.given_up && record.answered() < followed[record.node]
+        record.sent > course.given_up && record.answered() < followed[record.node]
     });
     let (shared, away): (Vec<&Record>, Vec<&Record>) =
         meanwhile.partition(|record| record.is_shared());
-    assert!(!away.is_empty(), "somebody asked meanwhile");
+    assert!(!away.is_empty(), "there were checks meanwhile");
     assert_eq!(shared.len(), 0, "of {} and these", away.len());
 }
 
 #[test]
 fn a_killed_primary_costs_a_deadline_and_a_burst() {
-    killed_primary(Kind::Redis);
+    killed_primary(ServerKind::Redis);
 }
 
 #[test]
 fn a_killed_primary_of_valkey_costs_a_deadline_and_a_burst() {
-    killed_primary(Kind::Valkey);
+    killed_primary(ServerKind::Valkey);
 }
 
 #[test]
-fn one_failover_after_the_other_is_followed_and_leaves_nothing_behind() {
-    let trial = Trial::straight(sentinels(Kind::Redis));
+fn repeated_failovers_are_followed_and_leave_nothing_behind() {
+    let trial = Trial::straight(sentinels(ServerKind::Redis));
     let group = trial.server();
     let mut slowest = Span::ZERO;
     let mut rounds = Vec::new();
@@ -159,12 +161,12 @@ fn one_failover_after_the_other_is_followed_and_leaves_nothing_behind() {
     );
     assert!(!is_long() || slowest <= Span::from_secs(3), "{slowest:?} after a switch");
     report.assert_policies();
-    report.tell_long_waits(Span::from_millis(100));
+    report.report_long_waits(Span::from_millis(100));
     assert_waits(&report.all_waits(), Duration::from_millis(15), Duration::from_millis(100));
     assert_nothing_left(&trial);
 }
 
-/// No call waits, and no connection is open but those that are used.
+/// No call waits, and all open connections are in use.
 fn assert_nothing_left(trial: &Trial<Sentinels>) {
     let group = trial.server();
     assert!(trial.nodes.iter().all(|node| node.counts().in_flight == 0), "a call waits");
@@ -179,12 +181,12 @@ fn assert_nothing_left(trial: &Trial<Sentinels>) {
         let servers = group.servers().iter().enumerate().filter(|(_, one)| one.is_running());
         servers.into_iter().all(|(index, server)| {
             let nodes = if index == primary { NODES } else { 0 };
-            // One connection listens; there may be another for those who wait for replicas.
+            // One connection is subscribed; there may be another one for strict rules.
             let (listening, all) = (clients(server, &[&user, "sub=1"]), clients(server, &[&user]));
             listening == nodes && all <= 2 * nodes
         })
     });
-    // Nobody else listens to a sentinel.
+    // No other connection is subscribed to a sentinel.
     let listening = group.sentinels().iter().map(|sentinel| clients(sentinel, &["sub=1"]));
     assert_eq!(listening.collect::<Vec<_>>(), [NODES; 3], "each node listens to each sentinel");
 }

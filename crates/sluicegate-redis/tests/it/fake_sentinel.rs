@@ -1,14 +1,14 @@
-//! A sentinel that says whatever a test wants, right or wrong.
+//! A scripted sentinel, which gives any answer a test needs.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-/// What it answers to whoever asks for its name and version.
+/// The answer to the name and version of clients.
 const HELLO: &str = "%1\r\n$6\r\nserver\r\n$5\r\nredis\r\n";
 
-/// A sentinel that says whatever a test wants.
+/// A scripted sentinel, which gives any answer a test needs.
 pub(crate) struct FakeSentinel {
     port: u16,
     state: Arc<State>,
@@ -16,9 +16,9 @@ pub(crate) struct FakeSentinel {
 
 #[derive(Default)]
 struct State {
-    /// What it answers to the question for the primary, as it goes over the wire.
+    /// The answer to the query for the primary, as RESP.
     said: Mutex<Vec<u8>>,
-    /// What it answers to the question for its role.
+    /// The answer to the query for its role.
     role: Mutex<Vec<u8>>,
     open: Mutex<Vec<TcpStream>>,
     connections: AtomicU64,
@@ -27,7 +27,7 @@ struct State {
 }
 
 impl FakeSentinel {
-    /// One that knows no primary.
+    /// A sentinel without a primary.
     pub(crate) fn start() -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
@@ -53,22 +53,22 @@ impl FakeSentinel {
         self.port
     }
 
-    /// From now on it names this address.
+    /// Names this address from now on.
     pub(crate) fn names(&self, host: &str, port: &str) {
         self.says(&words(&[host, port]));
     }
 
-    /// From now on it answers this to the question for the primary.
+    /// Sends this answer to queries for the primary from now on.
     pub(crate) fn says(&self, reply: &[u8]) {
         *self.state.said.lock().unwrap() = reply.to_vec();
     }
 
-    /// From now on it answers this to the question for its role.
+    /// Sends this answer to queries for its role from now on.
     pub(crate) fn has_role(&self, reply: &[u8]) {
         *self.state.role.lock().unwrap() = reply.to_vec();
     }
 
-    /// Tells everybody who listens that the primary is at another port of this machine now.
+    /// Publishes to all subscribers that the primary is at another port of this machine now.
     pub(crate) fn announces(&self, port: u16) {
         let message = format!("mymaster 127.0.0.1 1 127.0.0.1 {port}");
         let mut push = b">3\r\n".to_vec();
@@ -76,17 +76,17 @@ impl FakeSentinel {
             push.extend(text(word));
         }
         for mut stream in self.state.open.lock().unwrap().iter() {
-            // Who has hung up hears nothing.
+            // A subscriber that has disconnected receives nothing.
             let _ = stream.write_all(&push);
         }
     }
 
-    /// Connections that came so far.
+    /// The number of connections so far.
     pub(crate) fn connections(&self) -> u64 {
         self.state.connections.load(Ordering::SeqCst)
     }
 
-    /// How often it was asked for the primary.
+    /// How often the primary was queried.
     pub(crate) fn questions(&self) -> u64 {
         self.state.questions.load(Ordering::SeqCst)
     }
@@ -95,7 +95,7 @@ impl FakeSentinel {
 impl Drop for FakeSentinel {
     fn drop(&mut self) {
         self.state.ended.store(true, Ordering::SeqCst);
-        // Wakes whoever waits for the next one.
+        // Wakes the thread that accepts connections.
         let _ = TcpStream::connect(("127.0.0.1", self.port));
         for stream in self.state.open.lock().unwrap().iter() {
             let _ = stream.shutdown(std::net::Shutdown::Both);
@@ -148,12 +148,12 @@ fn read_command(requests: &mut BufReader<&TcpStream>) -> Option<Vec<String>> {
     (0..count).map(word).collect()
 }
 
-/// A text as it goes over the wire.
+/// Encodes a text as RESP.
 fn text(text: &str) -> Vec<u8> {
     format!("${}\r\n{text}\r\n", text.len()).into_bytes()
 }
 
-/// Several of them.
+/// Encodes several texts.
 pub(crate) fn words(all: &[&str]) -> Vec<u8> {
     let mut bytes = format!("*{}\r\n", all.len()).into_bytes();
     bytes.extend(all.iter().flat_map(|word| text(word)));

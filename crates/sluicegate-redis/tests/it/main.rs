@@ -1,42 +1,41 @@
-//! The store against real servers.
+//! Integration tests of the store against real servers.
 
-// Tests say what is wrong by panicking, and figures by printing.
+// Tests report failures by panicking, and figures by printing.
 #![allow(clippy::expect_used, clippy::unwrap_used, clippy::panic, clippy::print_stderr)]
 
 mod access;
-mod asking;
 mod attempts;
-mod away;
-mod chance;
-mod child;
+mod auth_and_tls;
+mod child_node;
+mod cleanup;
 mod clocks;
 mod cluster;
 mod coalescing;
+mod concurrency;
 mod conformance;
-mod denials;
+mod cross_slot_batches;
+mod cross_slot_sets;
+mod data_loss;
+mod decided_by;
+mod deny_cache;
 mod deregistration;
-mod endings;
 mod failover;
+mod failover_losses;
 mod fake_sentinel;
-mod forgetting;
-mod guarded;
-mod half_moved;
-mod hearsay;
-mod isolation;
-mod leftovers;
-mod losses;
-mod parted;
-mod queued;
+mod fault_trial;
+mod half_moved_slot;
+mod harness;
+mod leftover_keys;
+mod long_queue;
+mod lost_replies;
+mod network_partition;
+mod outages;
+mod partial_outage;
 mod races;
+mod reconnect_storm;
 mod refunds;
-mod replies;
 mod rollback;
-mod scattered;
 mod secrets;
-mod several_slots;
-mod slots;
-mod stage;
-mod storm;
+mod sentinel_lies;
+mod server_errors;
 mod strict;
-mod trial;
-mod unwell;

@@ -1,21 +1,21 @@
-//! Two nodes race for what there is: exactly that much is handed out.
+//! Tests that two racing nodes are granted exactly the limit.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use sluicegate::By;
+use sluicegate::DecidedBy;
 use sluicegate_core::{Check, Limit, Slices, Span};
 use sluicegate_redis::Redis;
-use sluicegate_testkit::{Kind, PATIENCE, wait_until};
+use sluicegate_testkit::{PATIENCE, ServerKind, wait_until};
 
-use crate::asking::ask;
-use crate::stage::Stage;
-use crate::trial::{is_long, long_or, machine_alone};
+use crate::decided_by::ask;
+use crate::fault_trial::{is_long, long_or, machine_alone};
+use crate::harness::Stage;
 
 const TOKENS: u64 = 1_000;
 const TASKS: usize = 128;
 
-/// Every algorithm that hands out units, slow enough that none comes back meanwhile.
+/// Every algorithm that grants units, slow enough that none refill meanwhile.
 fn limits() -> Vec<Limit> {
     let quota = |text: &str| text.parse().unwrap();
     vec![
@@ -30,7 +30,7 @@ fn limits() -> Vec<Limit> {
     ]
 }
 
-/// What the racers for one prize got: from the server, and from their nodes alone.
+/// The grants of the racers for one limit: by the server, and by their nodes alone.
 fn race_for(prize: &str, limit: &Limit, stage: &Stage, nodes: &[Arc<Redis>; 2]) -> [u64; 2] {
     let admitted = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
     let racers: Vec<_> = (0..TASKS)
@@ -43,7 +43,7 @@ fn race_for(prize: &str, limit: &Limit, stage: &Stage, nodes: &[Arc<Redis>; 2]) 
                     if !decision.is_allowed() {
                         return;
                     }
-                    let alone = usize::from(applied.by == By::Share);
+                    let alone = usize::from(applied.by == DecidedBy::Share);
                     admitted[alone].fetch_add(1, Ordering::Relaxed);
                 }
             })
@@ -55,12 +55,12 @@ fn race_for(prize: &str, limit: &Limit, stage: &Stage, nodes: &[Arc<Redis>; 2]) 
     [0, 1].map(|by| admitted[by].load(Ordering::Relaxed))
 }
 
-/// How often the server was not heard in time.
+/// How often the server did not answer in time.
 fn timeouts(nodes: &[Arc<Redis>; 2]) -> u64 {
     nodes.iter().map(|node| node.counts().timeouts).sum()
 }
 
-fn race(kind: Kind) {
+fn race(kind: ServerKind) {
     let _alone = machine_alone();
     let stage = Stage::on(kind);
     let options = stage.options();
@@ -68,10 +68,9 @@ fn race(kind: Kind) {
     for round in 0..long_or(200, 1) {
         for limit in limits() {
             let name = limit.name();
-            // On a machine that is shared, one that stood still for a second is no race: then
-            // there is another.
+            // On a shared machine, a race with a stall of a second is void and repeated.
             let mut tries = (0..long_or(1, 5)).map(|turn| {
-                wait_until("both nodes hear the server", PATIENCE, || {
+                wait_until("both nodes are connected", PATIENCE, || {
                     nodes.iter().all(|node| node.health().up)
                 });
                 let before = timeouts(&nodes);
@@ -96,11 +95,11 @@ fn race(kind: Kind) {
 }
 
 #[test]
-fn two_nodes_that_race_get_exactly_what_there_is() {
-    race(Kind::Redis);
+fn two_racing_nodes_get_exactly_the_limit() {
+    race(ServerKind::Redis);
 }
 
 #[test]
-fn two_nodes_that_race_get_exactly_what_there_is_on_valkey() {
-    race(Kind::Valkey);
+fn two_racing_nodes_get_exactly_the_limit_on_valkey() {
+    race(ServerKind::Valkey);
 }

@@ -1,16 +1,18 @@
-//! Units that come back without a receipt, while the store is away and while nobody knows.
+//! Tests of refunds without a receipt, during outages and with calls in doubt.
 
 use std::time::Duration;
 
-use sluicegate::{Applied, By, Store, fresh_id};
-use sluicegate_core::{Ask, Check, Cost, Decision, Gate, Limit, Outage, Ruling, Scope, Set};
+use sluicegate::{Applied, DecidedBy, Store, next_set_id};
+use sluicegate_core::{
+    Check, Cost, Decision, Limit, Mode, OnStoreError, Operation, Ruling, Scope, Set,
+};
 use sluicegate_redis::{Options, Redis};
-use sluicegate_testkit::{FaultProxy, Kind, PATIENCE, retry_if_stalled};
+use sluicegate_testkit::{FaultProxy, PATIENCE, ServerKind, retry_if_stalled};
 
-use crate::asking::ask;
-use crate::stage::{Stage, options};
+use crate::decided_by::ask;
+use crate::harness::{Stage, options};
 
-/// So slow that nothing comes back by itself while a test runs.
+/// So slow that nothing refills during a test.
 fn slow(name: &'static str) -> Limit {
     Limit::token_bucket(name, "1/day burst 10".parse().unwrap()).unwrap()
 }
@@ -19,7 +21,7 @@ fn units(units: u32) -> Cost {
     Cost::from(units)
 }
 
-/// A node behind a proxy. It is alone, so that its share is all there is.
+/// A node behind a proxy. It is alone, so that its share is the whole limit.
 struct Behind {
     node: Redis,
     proxy: FaultProxy,
@@ -28,28 +30,28 @@ struct Behind {
 
 impl Behind {
     fn new() -> Self {
-        let stage = Stage::on(Kind::Redis);
+        let stage = Stage::on(ServerKind::Redis);
         let proxy = FaultProxy::to(stage.server.address());
         let patient = |options: Options| options.deadline(Duration::from_secs(1)).unwrap();
         let node = stage.start(patient(options(&proxy.url())));
         Self { node, proxy, stage }
     }
 
-    fn ask(&self, check: Check<'_>) -> (By, Decision) {
+    fn ask(&self, check: Check<'_>) -> (DecidedBy, Decision) {
         let (applied, decision) = self.stage.block_on(ask(&self.node, check));
         (applied.by, decision)
     }
 
-    /// Units used, as the server has counted them. Whoever looks is another node.
+    /// Units used, as the server has counted them, read by another node.
     fn used(&self, limit: &Limit) -> u64 {
         let clear = self.stage.start(self.stage.options());
-        let peek = Check::new(limit, "caller").ask(Ask::Charge(Cost::ZERO));
-        let (applied, standing) = self.stage.block_on(ask(&clear, peek));
-        assert_eq!(applied.by, By::Store);
-        standing.limit() - standing.remaining()
+        let peek = Check::new(limit, "caller").with_operation(Operation::Charge(Cost::ZERO));
+        let (applied, peeked) = self.stage.block_on(ask(&clear, peek));
+        assert_eq!(applied.by, DecidedBy::Store);
+        peeked.limit() - peeked.remaining()
     }
 
-    fn comes_back(&self) {
+    fn reconnect(&self) {
         self.proxy.forward();
         let reached = self.stage.block_on(self.node.reached(PATIENCE));
         assert!(reached, "the server is there again");
@@ -57,70 +59,77 @@ impl Behind {
 }
 
 #[test]
-fn what_comes_back_while_the_store_is_away_is_the_share_s_and_never_rides() {
+fn refunds_during_an_outage_go_to_the_share_and_are_not_replayed() {
     retry_if_stalled(|| {
         let behind = Behind::new();
         let limit = slow("share");
         let check = Check::new(&limit, "caller");
         behind.ask(check.cost(units(4)));
         behind.proxy.refuse();
-        // The first to find out may have been heard: its units are in doubt. Nothing is taken.
-        let away = || behind.ask(check.ask(Ask::Charge(Cost::ZERO))).0 == By::Share;
+        // The call that noticed the failure may have been executed: its units are in doubt. Nothing
+        // is taken.
+        let away = || {
+            behind.ask(check.with_operation(Operation::Charge(Cost::ZERO))).0 == DecidedBy::Share
+        };
         sluicegate_testkit::wait_until("the store is given up", PATIENCE, away);
         let (by, taken) = behind.ask(check.cost(units(3)));
-        assert_eq!((by, taken.remaining()), (By::Share, 3), "of 10, beside the 4 that it had seen");
-        let (by, given) = behind.ask(check.ask(Ask::Refund(units(5))));
-        assert_eq!((by, given.granted(), given.remaining()), (By::Share, 5, 8));
-        behind.comes_back();
-        sluicegate_testkit::wait_until("the node asks the store", PATIENCE, || {
-            behind.ask(check.ask(Ask::Charge(Cost::ZERO))).0 == By::Store
+        assert_eq!(
+            (by, taken.remaining()),
+            (DecidedBy::Share, 3),
+            "of 10, beside the 4 that it had seen"
+        );
+        let (by, given) = behind.ask(check.with_operation(Operation::Refund(units(5))));
+        assert_eq!((by, given.granted(), given.remaining()), (DecidedBy::Share, 5, 8));
+        behind.reconnect();
+        sluicegate_testkit::wait_until("the node sends to the store", PATIENCE, || {
+            behind.ask(check.with_operation(Operation::Charge(Cost::ZERO))).0 == DecidedBy::Store
         });
-        // Of the 3 taken meanwhile 2 are used in the end. All 3 are charged if they had set out before
-        // the rest came back; what came back is never told.
+        // Of the 3 taken meanwhile 2 are used in the end. All 3 are charged if they were sent
+        // before the rest was refunded; that refund is never sent.
         let used = behind.used(&limit);
         assert!((6..=7).contains(&used), "{used} are used");
     });
 }
 
 #[test]
-fn what_the_store_may_have_given_back_is_not_given_back_again() {
+fn refunds_in_doubt_are_not_repeated() {
     retry_if_stalled(|| {
         let behind = Behind::new();
         let limit = slow("doubtful");
         let check = Check::new(&limit, "caller");
         behind.ask(check.cost(units(6)));
-        // The server knows the script, so that one message is all it takes.
-        behind.ask(check.ask(Ask::Charge(Cost::ZERO)));
-        // It is sent, and waits in a server that stands still.
+        // The server has the script, so that a single message suffices.
+        behind.ask(check.with_operation(Operation::Charge(Cost::ZERO)));
+        // The message is sent, and waits in a server that is paused.
         behind.stage.server.pause();
-        let (by, given) = behind.ask(check.ask(Ask::Refund(units(2))));
+        let (by, given) = behind.ask(check.with_operation(Operation::Refund(units(2))));
         behind.stage.server.resume();
-        assert_eq!((by, given.granted()), (By::Share, 0), "it may be done yet");
+        assert_eq!((by, given.granted()), (DecidedBy::Share, 0), "it may be done yet");
         assert_eq!(given.remaining(), 4, "the share is used as the store was seen");
         assert_eq!(behind.used(&limit), 4, "the store has done it, once");
-        sluicegate_testkit::wait_until("the node asks the store", PATIENCE, || {
-            behind.ask(check.ask(Ask::Charge(Cost::ZERO))).0 == By::Store
+        sluicegate_testkit::wait_until("the node sends to the store", PATIENCE, || {
+            behind.ask(check.with_operation(Operation::Charge(Cost::ZERO))).0 == DecidedBy::Store
         });
-        assert_eq!(behind.used(&limit), 4, "nothing was told later");
+        assert_eq!(behind.used(&limit), 4, "nothing was replayed later");
     });
 }
 
 #[test]
-fn without_the_store_a_refund_goes_the_way_of_its_set() {
+fn without_the_store_a_refund_follows_the_policy_of_its_set() {
     let behind = Behind::new();
     let limit = slow("policy");
-    let check = Check::new(&limit, "caller").ask(Ask::Refund(units(1)));
+    let check = Check::new(&limit, "caller").with_operation(Operation::Refund(units(1)));
     behind.proxy.refuse();
-    let asked = |outage| behind.ask(check.if_unreachable(outage));
-    let away = || asked(Outage::Allow).0 == By::Policy;
+    let decide = |outage| behind.ask(check.if_unreachable(outage));
+    let away = || decide(OnStoreError::Allow).0 == DecidedBy::Policy;
     sluicegate_testkit::wait_until("the store is given up", PATIENCE, away);
-    let (_, allowed) = asked(Outage::Allow);
+    let (_, allowed) = decide(OnStoreError::Allow);
     assert!(allowed.is_allowed() && allowed.granted() <= 1);
-    let (by, denied) = asked(Outage::Deny);
-    assert!(by == By::Policy && !denied.is_allowed());
+    let (by, denied) = decide(OnStoreError::Deny);
+    assert!(by == DecidedBy::Policy && !denied.is_allowed());
 }
 
-/// A set of a node's own counter and a shared one.
+/// A set of a counter of the node's scope and a shared one.
 struct Both {
     stage: Stage,
     store: Redis,
@@ -130,7 +139,7 @@ struct Both {
 
 impl Both {
     fn new() -> Self {
-        let stage = Stage::on(Kind::Redis);
+        let stage = Stage::on(ServerKind::Redis);
         let store = stage.start(stage.apart().deny_cache(false));
         let both = Self { stage, store, own: slow("own"), shared: slow("shared") };
         both.apply(&[both.own().cost(units(6)), both.shared().cost(units(8))], false);
@@ -146,7 +155,7 @@ impl Both {
     }
 
     fn apply(&self, checks: &[Check<'_>], independent: bool) -> (Applied, Vec<Option<Decision>>) {
-        let id = fresh_id();
+        let id = next_set_id();
         let set = if independent { Set::independent(checks, id) } else { Set::all(checks, id) };
         let mut decisions = vec![None; checks.len()];
         let applied = self.stage.block_on(self.store.apply(&set, &mut decisions)).unwrap();
@@ -154,16 +163,16 @@ impl Both {
     }
 
     fn used(&self, check: Check<'_>) -> u64 {
-        let (_, standing) = self.stage.block_on(ask(&self.store, check.cost(Cost::ZERO)));
-        standing.limit() - standing.remaining()
+        let (_, peeked) = self.stage.block_on(ask(&self.store, check.cost(Cost::ZERO)));
+        peeked.limit() - peeked.remaining()
     }
 }
 
 #[test]
-fn what_comes_back_to_the_node_waits_until_the_server_admits() {
+fn refunds_to_the_node_wait_until_the_server_admits() {
     retry_if_stalled(|| {
         let both = Both::new();
-        let refund = both.own().ask(Ask::Refund(units(2)));
+        let refund = both.own().with_operation(Operation::Refund(units(2)));
         let (applied, decisions) = both.apply(&[refund, both.shared().cost(units(3))], false);
         assert_eq!(applied.ruling, Ruling::Refused);
         assert_eq!(decisions[0].unwrap().granted(), 0);
@@ -177,18 +186,18 @@ fn what_comes_back_to_the_node_waits_until_the_server_admits() {
 }
 
 #[test]
-fn a_term_of_its_own_gives_back_whatever_the_server_says() {
+fn an_independent_term_refunds_whether_or_not_the_server_admits() {
     retry_if_stalled(|| {
         let both = Both::new();
-        let refund = both.own().ask(Ask::Refund(units(2)));
+        let refund = both.own().with_operation(Operation::Refund(units(2)));
         let refused = both.shared().cost(units(3));
         let (applied, decisions) = both.apply(&[refund, refused], true);
         assert_eq!(applied.ruling, Ruling::Refused);
         assert_eq!(decisions[0].unwrap().granted(), 2);
         assert_eq!(both.used(both.own()), 4);
-        // A shadow goes with the term it stands in: one that refuses, and one that does not.
+        // A shadow check follows its term: one that refuses, and one that does not.
         let shadow = |cost| [both.own().cost(units(cost)), refund.observed().or_else(), refused];
-        assert_eq!(shadow(1)[1].gate(), Gate::Observe);
+        assert_eq!(shadow(1)[1].gate(), Mode::Shadow);
         both.apply(&shadow(9), true);
         assert_eq!(both.used(both.own()), 4);
         both.apply(&shadow(1), true);

@@ -1,4 +1,4 @@
-//! Refused requests drain no other limit, whatever time their round trips take.
+//! Tests that refused requests are charged to no limit, with round trips of any duration.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,13 +7,13 @@ use std::thread::{self, JoinHandle};
 use sluicegate::{Clock, Limiter, ManualClock, Memory, Plan};
 use sluicegate_core::{Check, Cost, Decision, Limit, Scope, Span, Time};
 use sluicegate_redis::Redis;
-use sluicegate_testkit::{Cluster, Kind};
+use sluicegate_testkit::{Cluster, ServerKind};
 
-use crate::stage::{Ground, Stage, cluster};
+use crate::harness::{Ground, Stage, cluster};
 
 const TASKS: usize = 32;
 
-/// Moves a clock on until it is dropped.
+/// Advances a clock until it is dropped.
 struct Ticker {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -40,7 +40,7 @@ impl Drop for Ticker {
     }
 }
 
-/// A store and the memory store on one clock, and a set of which one limit is exhausted.
+/// A store and the memory store on one clock, and a set with one exhausted limit.
 struct Scene<'s, G> {
     stage: &'s Stage<G>,
     clock: ManualClock,
@@ -86,8 +86,8 @@ impl<'s, G: Ground> Scene<'s, G> {
         assert!(!self.node.check_plan(&plan).await.unwrap().is_allowed());
     }
 
-    /// The standing of the ample limit in the store, and where nothing was refused.
-    fn standings(&self) -> (Decision, Decision) {
+    /// The usage of the ample limit in the store, and without refused requests.
+    fn peeks(&self) -> (Decision, Decision) {
         let peek = self.ample().cost(Cost::ZERO);
         let found = self.stage.block_on(self.node.check(peek).into_future()).unwrap();
         (found, self.model.check(peek).now().unwrap())
@@ -98,7 +98,7 @@ fn bucket(quota: &str) -> Limit {
     Limit::token_bucket("ample", quota.parse().unwrap()).unwrap()
 }
 
-/// Places in it come back only from its end.
+/// Places in it can only be released at its end.
 fn queue() -> Limit {
     Limit::queue("ample", "60/min burst 300".parse().unwrap()).unwrap()
 }
@@ -114,7 +114,7 @@ fn one_after_the_other<G: Ground>(stage: &Stage<G>, scope: Scope) {
                 stage.block_on(scene.refuse());
             }
             drop(ticker);
-            let (found, expected) = scene.standings();
+            let (found, expected) = scene.peeks();
             assert_eq!(found, expected, "{name}");
         }
     }
@@ -136,7 +136,7 @@ fn crowd<G: Ground>(stage: &Stage<G>, limit: Limit, scope: Scope) {
     });
     stage.block_on(futures_util::future::join_all(refusals));
     drop(ticker);
-    let (found, expected) = scene.standings();
+    let (found, expected) = scene.peeks();
     let (found, expected) = (found.remaining(), expected.remaining());
     let tasks = TASKS as u64;
     assert!(
@@ -147,14 +147,14 @@ fn crowd<G: Ground>(stage: &Stage<G>, limit: Limit, scope: Scope) {
 
 #[test]
 fn refusals_across_slots_drain_nothing() {
-    let stage: Stage<Cluster> = Stage::with(cluster(Kind::Redis, 0));
+    let stage: Stage<Cluster> = Stage::with(cluster(ServerKind::Redis, 0));
     one_after_the_other(&stage, Scope::Cluster);
     side_by_side(&stage, Scope::Cluster);
 }
 
 #[test]
 fn refusals_by_the_server_drain_no_limit_of_the_node() {
-    let stage = Stage::on(Kind::Valkey);
+    let stage = Stage::on(ServerKind::Valkey);
     one_after_the_other(&stage, Scope::Node);
     side_by_side(&stage, Scope::Node);
 }

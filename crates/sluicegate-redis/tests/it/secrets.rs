@@ -1,11 +1,11 @@
-//! What the server holds names no caller, and belongs to one prefix.
+//! Tests that the server's data names no caller, and has the prefix.
 
 use sluicegate::Limiter;
-use sluicegate_core::{Ask, Check, Cost, Limit, Slices, Span};
+use sluicegate_core::{Check, Cost, Limit, Operation, Slices, Span};
 use sluicegate_redis::Redis;
-use sluicegate_testkit::Kind;
+use sluicegate_testkit::ServerKind;
 
-use crate::stage::Stage;
+use crate::harness::Stage;
 
 const PLANTED: [&str; 3] = ["sk_live_4eC39HqLyjWDarjtT1zdp7dc", "ann@example.com", "203.0.113.77"];
 
@@ -20,7 +20,7 @@ fn limits() -> Vec<Limit> {
     ]
 }
 
-/// Leaves everything behind that a store can: counters of each kind, and settlements.
+/// Leaves all data that a store can: counters of each kind, and settlements.
 fn use_all(stage: &Stage, limiter: &Limiter<Redis>) {
     for limit in limits() {
         for key in PLANTED {
@@ -28,8 +28,8 @@ fn use_all(stage: &Stage, limiter: &Limiter<Redis>) {
             let taken = stage.block_on(limiter.check(check()).into_future()).unwrap();
             stage.block_on(limiter.check(check()).into_future()).unwrap();
             let receipt = *taken.receipt().unwrap();
-            let settle = Ask::Settle { receipt, actual: Cost::from(1) };
-            let check = Check::new(&limit, key).ask(settle);
+            let settle = Operation::Settle { receipt, actual: Cost::from(1) };
+            let check = Check::new(&limit, key).with_operation(settle);
             stage.block_on(limiter.check(check).into_future()).unwrap();
         }
     }
@@ -39,7 +39,7 @@ fn contains(bytes: &[u8], text: &str) -> bool {
     bytes.windows(text.len()).any(|window| window == text.as_bytes())
 }
 
-fn hidden(kind: Kind) {
+fn hidden(kind: ServerKind) {
     let stage = Stage::on(kind);
     let limiter = Limiter::new(stage.start(stage.options().secret([7; 32])));
     use_all(&stage, &limiter);
@@ -48,7 +48,7 @@ fn hidden(kind: Kind) {
     assert!(contains(&dump, "sluicegate:1:{"), "what is there is found");
     for planted in PLANTED {
         assert!(!contains(&dump, planted), "{planted} is in what is stored");
-        // Nor in parts, nor turned into digits.
+        // Not in parts either, or as digits.
         assert!(!contains(&dump, &planted[..8]), "{planted} is there in part");
         let digits = planted.bytes().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat();
         assert!(!contains(&dump, &digits), "{planted} is there in hexadecimal");
@@ -60,18 +60,18 @@ fn hidden(kind: Kind) {
 }
 
 #[test]
-fn nobody_is_named_in_redis() {
-    hidden(Kind::Redis);
+fn redis_holds_no_caller_names() {
+    hidden(ServerKind::Redis);
 }
 
 #[test]
-fn nobody_is_named_in_valkey() {
-    hidden(Kind::Valkey);
+fn valkey_holds_no_caller_names() {
+    hidden(ServerKind::Valkey);
 }
 
 #[test]
-fn two_prefixes_never_meet() {
-    let stage = Stage::on(Kind::Redis);
+fn prefixes_are_isolated() {
+    let stage = Stage::on(ServerKind::Redis);
     let start = |prefix: &str| stage.start(stage.options().prefix(prefix).unwrap());
     let [one, other] =
         ["sluicegate:shop:", "sluicegate:blog:"].map(|prefix| Limiter::new(start(prefix)));

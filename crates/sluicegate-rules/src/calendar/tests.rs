@@ -1,4 +1,4 @@
-//! Periods of all time zones: that they tile time, and that they begin where people expect it.
+//! Tests of the periods of time zones: their boundaries, and that they cover time without gaps.
 
 mod quotas;
 mod tiling;
@@ -26,7 +26,7 @@ fn seconds(period: Period) -> u64 {
 }
 
 #[test]
-fn periods_begin_and_end_where_people_expect_it() {
+fn periods_begin_and_end_at_local_boundaries() {
     let cases = [
         // The ends and beginnings of summer time.
         ("Europe/Berlin", days(1), "2026-10-25T00:00+02:00", "2026-10-26T00:00+01:00"),
@@ -38,10 +38,10 @@ fn periods_begin_and_end_where_people_expect_it() {
         ("America/Sao_Paulo", days(1), "2017-10-15T01:00-02:00", "2017-10-16T00:00-02:00"),
         ("America/Sao_Paulo", days(1), "2017-10-14T00:00-03:00", "2017-10-15T01:00-02:00"),
         ("Asia/Beirut", days(1), "2022-03-27T01:00+03:00", "2022-03-28T00:00+03:00"),
-        // A midnight that comes twice: the clock goes from 00:01 back to 23:01.
+        // A repeated midnight: the clock is set back from 00:01 to 23:01.
         ("America/St_Johns", days(1), "2006-10-29T00:00-02:30", "2006-10-30T00:00-03:30"),
         ("America/St_Johns", days(1), "2006-10-28T00:00-02:30", "2006-10-29T00:00-02:30"),
-        // A Friday that never was.
+        // A skipped Friday.
         ("Pacific/Apia", days(1), "2011-12-29T00:00-10:00", "2011-12-31T00:00+14:00"),
         ("Pacific/Apia", days(1), "2011-12-31T00:00+14:00", "2012-01-01T00:00+14:00"),
         ("Pacific/Apia", days(7), "2011-12-26T00:00-10:00", "2012-01-02T00:00+14:00"),
@@ -59,24 +59,24 @@ fn periods_begin_and_end_where_people_expect_it() {
         // Hours from local midnight, also where that is not at a full hour of UTC.
         ("Asia/Kathmandu", minutes(60), "2026-01-01T07:00+05:45", "2026-01-01T08:00+05:45"),
         ("Asia/Kathmandu", minutes(360), "2026-01-01T06:00+05:45", "2026-01-01T12:00+05:45"),
-        // Elapsed hours: the sixth hour of a day of 23 begins at what the clock calls seven.
+        // Elapsed hours: on a day of 23 hours, six hours after midnight the clock shows seven.
         ("Europe/Berlin", minutes(360), "2026-03-29T07:00+02:00", "2026-03-29T13:00+02:00"),
         ("Europe/Berlin", minutes(360), "2026-03-29T19:00+02:00", "2026-03-30T00:00+02:00"),
         ("Europe/Berlin", minutes(360), "2026-10-25T23:00+01:00", "2026-10-26T00:00+01:00"),
         ("Australia/Lord_Howe", minutes(60), "2026-04-05T23:30+10:30", "2026-04-06T00:00+10:30"),
-        // Nothing to do with days: as in UTC.
+        // Lengths that do not divide a day are aligned as in UTC.
         ("Asia/Kathmandu", minutes(7), "1970-01-02T00:02Z", "1970-01-02T00:09Z"),
         ("Asia/Kathmandu", minutes(36 * 60), "1970-01-02T12:00Z", "1970-01-04T00:00Z"),
     ];
     for (zone, per, start, end) in cases {
-        let zoned = Zoned::named(zone).unwrap();
+        let zoned = ZonedCalendar::named(zone).unwrap();
         let expected = Period::new(at(start), at(end)).unwrap();
         let last = Time::from_micros(at(end).as_micros() - 1);
         let middle = Time::from_micros(u64::midpoint(at(start).as_micros(), last.as_micros()));
-        // Where the clock goes back over midnight, it shows yesterday's date by then.
+        // A clock that is set back across midnight shows yesterday's date at that moment.
         let soon = (at(start) + Span::from_secs(HOUR / 2)).min(last);
         for time in [at(start), soon, middle, last] {
-            for zoned in [&zoned, &Zoned::named(zone).unwrap()] {
+            for zoned in [&zoned, &ZonedCalendar::named(zone).unwrap()] {
                 assert_eq!(zoned.period_at(per, time), expected, "{zone} {per:?} from {start}");
             }
         }
@@ -84,7 +84,7 @@ fn periods_begin_and_end_where_people_expect_it() {
 }
 
 #[test]
-fn days_have_as_many_hours_as_clocks_make_them() {
+fn days_with_clock_changes_are_longer_or_shorter() {
     for (zone, expected) in [
         ("Europe/Berlin", vec![23 * HOUR, 24 * HOUR, 25 * HOUR]),
         ("America/New_York", vec![23 * HOUR, 24 * HOUR, 25 * HOUR]),
@@ -92,7 +92,7 @@ fn days_have_as_many_hours_as_clocks_make_them() {
         ("Asia/Tokyo", vec![24 * HOUR]),
         ("UTC", vec![24 * HOUR]),
     ] {
-        let zoned = Zoned::named(zone).unwrap();
+        let zoned = ZonedCalendar::named(zone).unwrap();
         let mut lengths = Vec::new();
         let mut time = at("2026-01-01T12:00Z");
         for _ in 0..365 {
@@ -113,7 +113,7 @@ fn the_first_and_the_last_moment_have_a_period() {
     let spans = [0, 1, DAY / 96, DAY / 24, DAY, 7 * DAY, 51 * DAY, 52 * DAY, 1 << 50];
     let pers: Vec<_> = months.chain(spans.map(|span| Per::Span(Span::from_micros(span)))).collect();
     for zone in ["UTC", "Pacific/Kiritimati", "Pacific/Niue", "Africa/Monrovia", "Asia/Kolkata"] {
-        let zoned = Zoned::named(zone).unwrap();
+        let zoned = ZonedCalendar::named(zone).unwrap();
         for &per in &pers {
             let beyond = Time::MAX + Span::MAX;
             for time in [Time::EPOCH, Time::from_micros(1), Time::MAX, beyond] {
@@ -122,8 +122,8 @@ fn the_first_and_the_last_moment_have_a_period() {
             }
         }
     }
-    // The day that 1970 began in had begun before; its hours are still counted from midnight.
-    let kolkata = Zoned::named("Asia/Kolkata").unwrap();
+    // Local midnight of the first day was before 1970; its hours are still counted from midnight.
+    let kolkata = ZonedCalendar::named("Asia/Kolkata").unwrap();
     let hour = kolkata.period_at(minutes(60), Time::EPOCH);
     assert_eq!((hour.start(), hour.end()), (Time::EPOCH, at("1970-01-01T06:00+05:30")));
     let day = kolkata.period_at(days(1), Time::EPOCH);
@@ -131,8 +131,8 @@ fn the_first_and_the_last_moment_have_a_period() {
 }
 
 #[test]
-fn the_zone_is_asked_once_per_period() {
-    let zoned = Zoned::named("Europe/Berlin").unwrap();
+fn the_zone_is_queried_once_per_period() {
+    let zoned = ZonedCalendar::named("Europe/Berlin").unwrap();
     for (per, unit) in [
         (days(1), Unit::Days(1)),
         (minutes(15), Unit::Days(1)),
@@ -140,7 +140,7 @@ fn the_zone_is_asked_once_per_period() {
         (Per::Months(12), Unit::Months(12)),
     ] {
         let period = zoned.period_at(per, at("2026-10-25T12:00+01:00"));
-        let known = zoned.remembered.recall(unit).and_then(Stretch::period).unwrap();
+        let known = zoned.remembered.recall(unit).and_then(DateSpan::period).unwrap();
         assert!(known.start() <= period.start() && period.end() <= known.end(), "{per:?}");
     }
 }
@@ -158,10 +158,10 @@ fn unknown_zones_are_refused_with_the_name_that_was_meant() {
         ("Middle Earth", None),
         ("", None),
     ] {
-        let error = Zoned::named(found).unwrap_err();
+        let error = ZonedCalendar::named(found).unwrap_err();
         assert_eq!(error.meant(), meant, "{found}");
     }
-    let said = |name| Zoned::named(name).unwrap_err().to_string();
+    let said = |name| ZonedCalendar::named(name).unwrap_err().to_string();
     assert_eq!(
         said("Europe/Berln"),
         "there is no time zone `Europe/Berln`; did you mean `Europe/Berlin`?"
@@ -171,6 +171,6 @@ fn unknown_zones_are_refused_with_the_name_that_was_meant() {
         "there is no time zone `Middle Earth`; use a name of the IANA database, \
          as in `Europe/Berlin`, `America/New_York` or `UTC`"
     );
-    let berlin = Zoned::named("Europe/Berlin").unwrap();
+    let berlin = ZonedCalendar::named("Europe/Berlin").unwrap();
     assert_eq!(berlin.name(), "Europe/Berlin");
 }

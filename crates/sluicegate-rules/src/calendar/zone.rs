@@ -1,4 +1,4 @@
-//! A named time zone: when a date begins there, and what its clocks show.
+//! A named time zone: the start of its dates, and its local time.
 
 use std::fmt;
 
@@ -6,16 +6,16 @@ use jiff::Timestamp;
 use jiff::civil::{Date, DateTime, Time as OfDay};
 use jiff::tz::{AmbiguousOffset, TimeZone, TimeZoneDatabase};
 
-use crate::spelling;
+use sluicegate_yaml::closest;
 
 const FEW_LETTERS: usize = 3;
 
-/// A named time zone. All nodes carry the same database of them, whatever their system has.
+/// A named time zone, from a bundled database that is the same on all nodes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Zone(TimeZone);
 
 impl Zone {
-    /// The zone that nobody had to choose.
+    /// The default zone.
     pub(crate) const UTC: Self = Self(TimeZone::UTC);
 
     /// The zone of this name, spelled exactly as in the IANA database: `Europe/Berlin`.
@@ -30,18 +30,17 @@ impl Zone {
         }
     }
 
-    /// What the zone is called.
+    /// The name of the zone.
     pub(crate) fn name(&self) -> &str {
         self.0.iana_name().unwrap_or("UTC")
     }
 
-    /// The date and time that clocks show; `None` beyond the years that are known.
-    pub(super) fn shown_at(&self, second: i64) -> Option<DateTime> {
+    /// The local date and time; `None` beyond the supported years.
+    pub(super) fn local_at(&self, second: i64) -> Option<DateTime> {
         Some(self.0.to_datetime(Timestamp::from_second(second).ok()?))
     }
 
-    /// By how many seconds clocks are ahead of UTC from one second up to another, if they are
-    /// not changed in between.
+    /// The offset from UTC in seconds, if it does not change from one second to another.
     pub(crate) fn steady_offset(&self, from: i64, to: i64) -> Option<i64> {
         let change = self.0.following(Timestamp::from_second(from).ok()?).next();
         if change.is_some_and(|change| change.timestamp().as_second() < to) {
@@ -50,7 +49,7 @@ impl Zone {
         self.offset_at(from)
     }
 
-    /// By how many seconds clocks are ahead of UTC.
+    /// The offset from UTC in seconds.
     pub(crate) fn offset_at(&self, second: i64) -> Option<i64> {
         Some(self.0.to_offset(Timestamp::from_second(second).ok()?).seconds().into())
     }
@@ -60,10 +59,10 @@ impl Zone {
         Some(self.first_moment(date.to_datetime(OfDay::midnight()))?.as_second())
     }
 
-    /// The first moment at which clocks show this, or, where they skip it, something later.
+    /// The first moment at which the local time is at least this.
     ///
-    /// So a time that comes twice is the earlier one, a time that never comes is the moment of
-    /// the skip, and what is shown later never comes earlier.
+    /// For a repeated local time that is the earlier moment, for a skipped one the moment of the
+    /// skip; a later local time never gives an earlier moment.
     pub(crate) fn first_moment(&self, shown: DateTime) -> Option<Timestamp> {
         match self.0.to_ambiguous_timestamp(shown).offset() {
             AmbiguousOffset::Unambiguous { offset: before }
@@ -79,7 +78,7 @@ impl Zone {
     }
 }
 
-/// The name that was probably meant: one that has the same place in it, or one that is close.
+/// The name that was probably meant: one with the same place, or a similar one.
 fn suggestion(name: &str, zones: &TimeZoneDatabase) -> Option<String> {
     let known: Vec<_> = zones.available().collect();
     let names = || known.iter().map(jiff::tz::TimeZoneName::as_str);
@@ -87,12 +86,12 @@ fn suggestion(name: &str, zones: &TimeZoneDatabase) -> Option<String> {
     let same_place = names().find(|zone| {
         zone.rsplit_once('/').is_some_and(|(_, known)| known.eq_ignore_ascii_case(&place))
     });
-    // Anything is close to a few letters.
-    let close = || spelling::closest(name, names().filter(|_| name.len() > FEW_LETTERS));
+    // Short names are similar to too many others.
+    let close = || closest(name, names().filter(|_| name.len() > FEW_LETTERS));
     same_place.or_else(close).map(str::to_owned)
 }
 
-/// There is no time zone of this name.
+/// The error for an unknown time zone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ZoneError {
     found: String,

@@ -1,8 +1,8 @@
-//! What requests cost.
+//! Tests of the costs of requests.
 
 use sluicegate_rules::Value;
 
-use crate::gate::{Call, Gate, rules};
+use crate::harness::{Call, Gate, rules};
 
 fn price(cost: &str, call: &Call) -> u64 {
     let text = format!("rules: [{{ name: api, key: [], limit: 1000000/min, cost: {cost} }}]");
@@ -14,7 +14,7 @@ fn get(target: &str) -> Call {
 }
 
 #[test]
-fn endpoints_cost_what_the_first_that_matches_says() {
+fn the_first_matching_endpoint_sets_the_cost() {
     let cost = "{ 'GET /search': 5, 'POST /upload': 50, '/videos/{id}': 200, '/videos/**': 20, DELETE: 7, default: 2 }";
     for (call, units) in [
         (get("/search"), 5),
@@ -29,7 +29,7 @@ fn endpoints_cost_what_the_first_that_matches_says() {
         (Call::to("DELETE", "/videos/1"), 200),
         (get("/"), 2),
         (Call::new(), 2),
-        (Call::new().told("method", "GET").told("path", "/search"), 5),
+        (Call::new().text("method", "GET").text("path", "/search"), 5),
     ] {
         assert_eq!(price(cost, &call), units, "{call:?}");
     }
@@ -85,7 +85,7 @@ fn headers_and_attributes_are_read_as_numbers() {
 }
 
 #[test]
-fn bodies_cost_for_every_part_that_has_begun() {
+fn bodies_cost_units_per_started_block() {
     const PART: u64 = 64 * 1_024;
     for (bytes, units) in [
         (0, 1),
@@ -112,7 +112,7 @@ fn bodies_cost_for_every_part_that_has_begun() {
 }
 
 #[test]
-fn a_body_of_unknown_size_costs_the_most_that_there_is() {
+fn a_body_of_unknown_size_costs_the_maximum() {
     let post = || Call::to("POST", "/");
     let length = |value: &str| post().header("content-length", value);
     for (call, units) in [
@@ -129,7 +129,7 @@ fn a_body_of_unknown_size_costs_the_most_that_there_is() {
         assert_eq!(price("{ body: 1 per 64KiB, max: 500 }", &call), units, "{call:?}");
         assert_eq!(price("{ body: 1 per 64KiB, default: 7, max: 500 }", &call), units, "{call:?}");
     }
-    // Without a most, what everything else costs; and other measures that are missing are no bodies.
+    // Without a maximum, the default cost; a missing measure other than the body is not a body.
     assert_eq!(price("{ body: 1 per 64KiB, default: 7 }", &post()), 7);
     assert_eq!(price("{ body: 1 per 64KiB }", &post()), 1);
     assert_eq!(price("{ body: 1 per 64KiB, max: 500 }", &get("/")), 1, "it has no body");
@@ -138,8 +138,11 @@ fn a_body_of_unknown_size_costs_the_most_that_there_is() {
 }
 
 #[test]
-fn more_than_a_limit_ever_holds_is_refused_for_good() {
+fn a_cost_above_the_capacity_is_refused_permanently() {
     let gate = Gate::of("rules: [{ name: api, key: ip, limit: 5/min }]");
-    let told = gate.refuse(&Call::new().peer("203.0.113.9").cost(6));
-    assert_eq!((told.refusal, told.retry_after), (Some(sluicegate::Refusal::CostAboveLimit), None));
+    let answer = gate.refuse(&Call::new().peer("203.0.113.9").cost(6));
+    assert_eq!(
+        (answer.refusal, answer.retry_after),
+        (Some(sluicegate::Refusal::CostAboveLimit), None)
+    );
 }

@@ -1,8 +1,8 @@
-//! Every mistake is shown where it is, with a reason and a way out: files with mistakes, and beside
-//! each the report that its author would read.
+//! Reports about rule files with mistakes: place, reason and fix.
 //!
-//! `SLUICEGATE_WRITE=1 cargo test -p sluicegate-rules --test it diagnostics` writes the reports anew; then
-//! read them as somebody would who made that mistake at night.
+//! Each file in `tests/files` has its expected report beside it. Regenerate the reports with
+//! `SLUICEGATE_WRITE=1 cargo test -p sluicegate-rules --test it diagnostics`; then read them from
+//! the point of view of an operator that has made the mistake.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -11,34 +11,34 @@ use std::sync::OnceLock;
 
 use sluicegate_rules::{Report, RuleFile, Severity};
 
-use crate::files::{self, folder};
+use crate::rule_files::{self, folder};
 
 mod codes;
 mod secrets;
 
-/// What a file came to.
+/// A loaded file.
 struct Reading {
     name: String,
     report: Report,
     has_rules: bool,
 }
 
-/// The files with mistakes, each read once for all tests: some take long.
+/// The files with mistakes, each read once for all tests because some take long.
 fn bad() -> &'static [Reading] {
     static READ: OnceLock<Vec<Reading>> = OnceLock::new();
     READ.get_or_init(|| readings("bad"))
 }
 
 fn readings(sort: &str) -> Vec<Reading> {
-    let read = |case: files::Case| {
+    let read = |case: rule_files::Case| {
         let RuleFile { rules, report, .. } = case.load();
         Reading { name: case.name, report, has_rules: rules.is_some() }
     };
-    files::cases(sort).into_iter().map(read).collect()
+    rule_files::cases(sort).into_iter().map(read).collect()
 }
 
-/// What the reports beside the files say, with this many in each folder at least.
-fn reports_are_as_written(name: &str, cases: &[Reading], at_least: usize) {
+/// Compares the reports with the expected ones, of which there are at least so many.
+fn assert_reports(name: &str, cases: &[Reading], at_least: usize) {
     assert!(cases.len() >= at_least, "{} cases in {name}", cases.len());
     let write = std::env::var_os("SLUICEGATE_WRITE").is_some();
     let mut wrong = Vec::new();
@@ -51,12 +51,12 @@ fn reports_are_as_written(name: &str, cases: &[Reading], at_least: usize) {
             wrong.push(format!("== {}\n{found}", case.name));
         }
     }
-    assert!(wrong.is_empty(), "other reports than written:\n{}", wrong.join("\n"));
+    assert!(wrong.is_empty(), "unexpected reports:\n{}", wrong.join("\n"));
 }
 
 fn write_or_remove(path: &Path, text: &str) {
     if text.is_empty() {
-        // A report of nothing has no file.
+        // An empty report has no file.
         let _ = fs::remove_file(path);
     } else {
         fs::write(path, text).unwrap();
@@ -64,19 +64,19 @@ fn write_or_remove(path: &Path, text: &str) {
 }
 
 #[test]
-fn good_files_are_read_without_a_word() {
+fn good_files_have_no_errors() {
     let good = readings("good");
-    reports_are_as_written("good", &good, 8);
+    assert_reports("good", &good, 8);
     for case in good {
         assert!(case.has_rules && !case.report.has_errors(), "{}: {}", case.name, case.report);
     }
 }
 
 #[test]
-fn bad_files_are_answered_with_their_reports() {
-    reports_are_as_written("bad", bad(), 40);
+fn bad_files_have_their_reports() {
+    assert_reports("bad", bad(), 40);
     for case in bad() {
-        assert!(!case.report.findings().is_empty(), "{} has no finding", case.name);
+        assert!(!case.report.diagnostics().is_empty(), "{} has no diagnostic", case.name);
         assert_eq!(case.has_rules, !case.report.has_errors(), "{}", case.name);
     }
 }
@@ -85,7 +85,7 @@ fn bad_files_are_answered_with_their_reports() {
 fn reports_belong_to_files() {
     for name in ["good", "bad"] {
         let known: BTreeSet<String> =
-            files::cases(name).into_iter().map(|case| case.name).collect();
+            rule_files::cases(name).into_iter().map(|case| case.name).collect();
         for entry in fs::read_dir(folder(name)).unwrap() {
             let path = entry.unwrap().path();
             if path.extension().is_some_and(|extension| extension == "txt") {
@@ -96,14 +96,14 @@ fn reports_belong_to_files() {
     }
 }
 
-/// What a program says to itself, and nobody else understands.
-fn programmers_words(text: &str) -> Option<&'static str> {
+/// Finds an expression of source code in a text for users.
+fn source_code_in(text: &str) -> Option<&'static str> {
     const WORDS: [&str; 14] = [
         "Some(", "None,", "Ok(", "Err(", "Box<", "Kind::", "Error {", "Error(", "struct ", "usize",
         "u64", "unwrap", "Option<", "core::",
     ];
     WORDS.into_iter().find(|word| text.contains(word)).or_else(|| {
-        // `Name { field`: how the values of types are printed.
+        // `Name { field`: the debug output of a type.
         let named = |(at, _): (usize, &str)| {
             let before =
                 text[..at].rsplit(|letter: char| !letter.is_alphanumeric()).next().unwrap_or("");
@@ -115,58 +115,61 @@ fn programmers_words(text: &str) -> Option<&'static str> {
 }
 
 #[test]
-fn messages_are_for_people() {
+fn messages_contain_no_source_code() {
     for case in bad() {
-        for finding in case.report.findings() {
-            let related = finding.related_places().iter().map(|(_, text)| text.as_str());
-            let texts =
-                [finding.message(), finding.label_text(), finding.help_text().unwrap_or("")];
+        for diagnostic in case.report.diagnostics() {
+            let related = diagnostic.related_places().iter().map(|(_, text)| text.as_str());
+            let texts = [
+                diagnostic.message(),
+                diagnostic.label_text(),
+                diagnostic.help_text().unwrap_or(""),
+            ];
             for text in texts.into_iter().chain(related) {
-                assert_eq!(programmers_words(text), None, "{}: {text}", case.name);
+                assert_eq!(source_code_in(text), None, "{}: {text}", case.name);
                 assert!(text.len() < 600, "{}: {text}", case.name);
                 assert!(!text.ends_with('.'), "a phrase, not a sentence: {}: {text}", case.name);
             }
-            let first = finding.message().chars().next();
+            let first = diagnostic.message().chars().next();
             assert!(
                 first.is_some_and(|letter| !letter.is_uppercase()),
                 "{}: {}",
                 case.name,
-                finding.message()
+                diagnostic.message()
             );
         }
     }
 }
 
 #[test]
-fn every_error_says_what_would_be_right() {
+fn every_error_names_a_fix() {
     for case in bad() {
-        for finding in case.report.findings() {
-            let says = finding.help_text().is_some()
+        for diagnostic in case.report.diagnostics() {
+            let has_fix = diagnostic.help_text().is_some()
                 || ["; ", "expected ", "cannot be read"]
                     .iter()
-                    .any(|word| finding.message().contains(word))
-                || !finding.related_places().is_empty()
-                || ["too-deep", "too-large"].contains(&finding.code());
-            assert!(says, "{}: {} ({})", case.name, finding.message(), finding.code());
+                    .any(|word| diagnostic.message().contains(word))
+                || !diagnostic.related_places().is_empty()
+                || ["too-deep", "too-large"].contains(&diagnostic.code());
+            assert!(has_fix, "{}: {} ({})", case.name, diagnostic.message(), diagnostic.code());
         }
     }
 }
 
 #[test]
-fn findings_lie_in_their_texts_and_in_order() {
+fn spans_are_within_their_texts_and_sorted() {
     for case in bad() {
         let report = &case.report;
-        let findings = report.findings();
-        assert!(findings.is_sorted_by_key(sluicegate_rules::Finding::span), "{}", case.name);
-        for finding in findings {
-            let text = report.sources().text(finding.span().source());
+        let diagnostics = report.diagnostics();
+        assert!(diagnostics.is_sorted_by_key(sluicegate_rules::Diagnostic::span), "{}", case.name);
+        for diagnostic in diagnostics {
+            let text = report.sources().text(diagnostic.span().source());
             assert!(
-                text.get(finding.span().range()).is_some(),
+                text.get(diagnostic.span().range()).is_some(),
                 "{}: {}",
                 case.name,
-                finding.message()
+                diagnostic.message()
             );
-            for (span, _) in finding.related_places() {
+            for (span, _) in diagnostic.related_places() {
                 assert!(
                     report.sources().text(span.source()).get(span.range()).is_some(),
                     "{}",
@@ -174,14 +177,16 @@ fn findings_lie_in_their_texts_and_in_order() {
                 );
             }
         }
-        let errors =
-            findings.iter().filter(|finding| finding.severity() == Severity::Error).count();
+        let errors = diagnostics
+            .iter()
+            .filter(|diagnostic| diagnostic.severity() == Severity::Error)
+            .count();
         assert_eq!(errors, report.errors(), "{}", case.name);
     }
 }
 
 #[test]
-fn colours_change_nothing_but_colours() {
+fn coloured_reports_have_the_same_text() {
     for case in bad() {
         let report = &case.report;
         let (plain, coloured) = (report.render(false), report.render(true));
@@ -202,7 +207,7 @@ fn without_colours(text: &str) -> String {
 }
 
 #[test]
-fn a_file_that_is_not_there_is_no_report_but_a_failure() {
+fn a_missing_file_is_an_error_without_a_report() {
     let missing = PathBuf::from("no/such/file.yaml");
     let failure = RuleFile::load(&missing).unwrap_err();
     assert_eq!(failure.to_string(), "`no/such/file.yaml` cannot be read: there is no such file");

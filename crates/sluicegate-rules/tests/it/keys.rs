@@ -1,5 +1,4 @@
-//! Keys: different callers have different ones, equal callers the same everywhere, and secrets are in
-//! none.
+//! Tests of keys: different for different callers, the same on all nodes, and without secrets.
 
 mod missing;
 mod secret;
@@ -8,7 +7,7 @@ use std::collections::HashMap;
 
 use sluicegate_rules::Value;
 
-use crate::gate::{Call, rules};
+use crate::harness::{Call, rules};
 use crate::random::Random;
 
 const TWO: &str = "
@@ -19,7 +18,7 @@ rules:
   - { name: both, key: [one, two], limit: 5/min }
 ";
 
-/// What a header is read as: blanks around it do not count.
+/// The value of a header, without surrounding blanks.
 fn meant(value: &[u8]) -> Option<Vec<u8>> {
     let value = value.trim_ascii();
     (!value.is_empty()).then(|| value.to_vec())
@@ -40,14 +39,14 @@ fn different_callers_have_different_keys() {
         let keys = call.keys(&rules);
         let caller = (meant(&one), meant(&two));
         let known = seen.entry(keys[0].clone()).or_insert_with(|| caller.clone());
-        assert_eq!(*known, caller, "the same key for others");
-        assert_eq!(call.keys(&rules), keys, "another key for the same");
+        assert_eq!(*known, caller, "two callers with the same key");
+        assert_eq!(call.keys(&rules), keys, "two keys for the same caller");
     }
     assert!(seen.len() > 1_000, "{} callers", seen.len());
 }
 
 #[test]
-fn parts_do_not_run_into_each_other() {
+fn key_parts_are_unambiguous() {
     let rules = rules(TWO);
     let key =
         |one: &str, two: &str| Call::new().header("x-one", one).header("x-two", two).keys(&rules);
@@ -78,10 +77,10 @@ rules:
   - { name: one, key: user, limit: 1/min }
   - { name: two, key: user, limit: 2/min }
 ";
-    let gate = crate::gate::Gate::of(text);
-    let call = Call::new().told("user", "42");
-    let told = gate.admit(1, &call);
-    assert_eq!((told.left("one"), told.left("two")), (Some(0), Some(1)));
+    let gate = crate::harness::Gate::of(text);
+    let call = Call::new().text("user", "42");
+    let answer = gate.admit(1, &call);
+    assert_eq!((answer.left("one"), answer.left("two")), (Some(0), Some(1)));
 }
 
 #[test]
@@ -96,7 +95,7 @@ fn long_values_become_short_keys_and_stay_different() {
     let mut last = long.clone();
     *last.last_mut().unwrap() = b'b';
     others.push(key(&last));
-    // Nobody makes the key of a long value by sending what it is digested to.
+    // A caller cannot get the key of a long value by sending its digest.
     others.push(key(&key(&long)[2..]));
     let count = others.len();
     others.sort();
@@ -129,17 +128,17 @@ rules:
         .header("user-agent", "curl");
     let (one, other) = (rules(text), rules(text));
     assert_eq!(call.keys(&one), call.keys(&other));
-    // Another secret makes other keys of what is secret, and of nothing else.
+    // Another secret changes the keys of secret identities only.
     let elsewhere = rules(&text.replace("0123456789abcdef0", "fedcba9876543210f"));
     assert_ne!(call.keys(&one)[0], call.keys(&elsewhere)[0]);
     let plain = "rules: [{ name: all, key: user, limit: 5/min }]";
-    let user = Call::new().told("user", "42");
+    let user = Call::new().text("user", "42");
     let secret = "\nsecret: 0123456789abcdef0123456789abcdef";
     assert_eq!(user.keys(&rules(plain)), user.keys(&rules(&format!("{plain}{secret}"))));
 }
 
 #[test]
-fn one_caller_has_one_key_however_it_is_told() {
+fn a_caller_has_one_key_for_every_spelling_and_source() {
     let text = "
 identify:
   user: { header: x-user }
@@ -149,14 +148,14 @@ rules:
   - { name: ip, key: ip, limit: 5/min }
 ";
     let rules = rules(text);
-    let told = Call::new().told("user", "42").told("ip", "203.0.113.9").keys(&rules);
+    let answer = Call::new().text("user", "42").text("ip", "203.0.113.9").keys(&rules);
     for call in [
         Call::new().header("x-user", "42").peer("203.0.113.9"),
         Call::new().header("X-USER", "  42\t").peer("::ffff:203.0.113.9"),
-        Call::new().attribute("user", Value::Whole(42)).told("ip", "::ffff:203.0.113.9"),
-        Call::new().header("x-user", "42").header("x-user", "42").told("ip", "203.0.113.9:4711"),
+        Call::new().attribute("user", Value::Whole(42)).text("ip", "::ffff:203.0.113.9"),
+        Call::new().header("x-user", "42").header("x-user", "42").text("ip", "203.0.113.9:4711"),
     ] {
-        assert_eq!(call.keys(&rules), told, "{call:?}");
+        assert_eq!(call.keys(&rules), answer, "{call:?}");
     }
 }
 
@@ -168,9 +167,9 @@ fn addresses_are_grouped_and_the_families_apart() {
     assert_ne!(key("2001:db8::1"), key("2001:db8:0:1::1"));
     assert_ne!(key("203.0.113.9"), key("203.0.113.8"));
     assert_ne!(key("::cb00:7109"), key("203.0.113.9"));
-    // A text that is written like the bytes of an address is another caller.
+    // A text with the same bytes as an address is another caller.
     let text = "identify: { user: { header: x-user }, ip: ip }\nrules: [{ name: a, key: user, limit: 5/min }, { name: b, key: ip, limit: 5/min }]";
-    let both = crate::gate::rules(text);
+    let both = crate::harness::rules(text);
     let keys = Call::new().peer("97.98.99.100").header("x-user", "abcd").keys(&both);
     assert_ne!(keys[0], keys[1]);
 }

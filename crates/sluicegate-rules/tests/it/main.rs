@@ -1,4 +1,4 @@
-//! What rule files promise, seen from outside.
+//! Integration tests of rule files and of the rule limiter.
 
 #![allow(clippy::panic, clippy::unwrap_used, reason = "tests fail by panicking")]
 
@@ -6,22 +6,22 @@ mod callers;
 mod costs;
 mod descriptors;
 mod diagnostics;
-mod files;
-mod gate;
+mod harness;
 mod keys;
 mod matching;
 mod modes;
-mod mutated;
+mod mutated_files;
 mod overrides;
 mod path_identities;
 mod planning;
 mod policies;
 mod random;
 mod reload;
-mod repeated;
+mod repeated_values;
 mod reservations;
+mod response_settings;
+mod rule_files;
 mod scopes;
 mod second_bursts;
-mod stores;
+mod store_settings;
 mod tiers;
-mod told;

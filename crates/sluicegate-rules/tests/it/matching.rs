@@ -1,11 +1,11 @@
-//! Which requests a rule applies to: a table for each thing it can look at.
+//! Tests of `match`, with a table for each field.
 
 mod doubtful;
 mod times;
 
 use sluicegate_rules::Value;
 
-use crate::gate::{Call, NOVEMBER, rules};
+use crate::harness::{Call, NOVEMBER, rules};
 
 /// Whether a rule with this `match` applies to a call.
 pub(crate) fn meets(matched: &str, call: &Call) -> bool {
@@ -25,7 +25,7 @@ rules: [{{ name: rule, key: [], limit: 5/min, match: {{ {matched} }} }}]
 fn table(rows: &[(&str, Call, bool)]) {
     for (matched, call, expected) in rows {
         assert_eq!(meets(matched, call), *expected, "{matched}: {call:?}");
-        // What `not` leaves out is what would apply, where there is nothing to doubt.
+        // Without ambiguity, `not` excludes exactly the requests that would match.
         let left_out = !meets(&format!("not: {{ {matched} }}"), call);
         let doubtful = *expected && call.has_several_readings();
         assert!(left_out == *expected || doubtful, "not {matched}: {call:?}");
@@ -45,10 +45,10 @@ fn methods() {
         ("method: [POST, GET]", get("/"), true),
         ("method: GET", Call::to("get", "/"), true),
         ("method: GET", Call::new(), false),
-        ("method: GET", Call::new().told("method", "GET"), true),
-        ("method: GET", Call::new().told("method", "POST"), false),
-        // What the transport knows, nobody can say otherwise.
-        ("method: POST", get("/").told("method", "POST"), false),
+        ("method: GET", Call::new().text("method", "GET"), true),
+        ("method: GET", Call::new().text("method", "POST"), false),
+        // An attribute does not override a field of the transport.
+        ("method: POST", get("/").text("method", "POST"), false),
         ("method: PURGE", Call::to("PURGE", "/"), true),
     ]);
 }
@@ -68,16 +68,16 @@ fn hosts() {
         ("host: '*.example.com'", to("badexample.com"), false),
         ("host: [a.org, '*.b.org']", to("x.b.org"), true),
         ("host: api.example.com", Call::new(), false),
-        ("host: api.example.com", Call::new().told("host", "api.example.com"), true),
+        ("host: api.example.com", Call::new().text("host", "api.example.com"), true),
         ("host: api.example.com", get("/").header("Host", "api.example.com"), true),
         ("host: '*.example.com'", to("[::1]:80"), false),
-        // A target that names a host counts before `Host`.
+        // A host in the target takes precedence over `Host`.
         ("host: api.example.com", get("http://api.example.com/x"), true),
         ("host: api.example.com", get("HTTPS://API.example.com.:443?x"), true),
         ("host: api.example.com", get("http://api.example.com/x").host("other.org"), true),
         (
             "host: api.example.com",
-            get("http://api.example.com/x").header("host", "other.org").told("host", "other.org"),
+            get("http://api.example.com/x").header("host", "other.org").text("host", "other.org"),
             true,
         ),
         ("host: api.example.com", get("http://other.org/x").host("api.example.com"), false),
@@ -119,8 +119,8 @@ fn paths() {
         ("path: [/a, /b]", get("/b"), true),
         ("path: '/**'", get("/"), true),
         ("path: /checkout", Call::new(), false),
-        ("path: /checkout", Call::new().told("path", "/checkout"), true),
-        ("path: /checkout", Call::new().told("path", "/x/..//%63heckout?a=b"), true),
+        ("path: /checkout", Call::new().text("path", "/checkout"), true),
+        ("path: /checkout", Call::new().text("path", "/x/..//%63heckout?a=b"), true),
     ]);
 }
 
@@ -198,7 +198,7 @@ fn identities_tiers_and_addresses() {
         ("identity: { user: u-1 }", user("u-1"), true),
         ("identity: { user: 'u-*' }", user("u-2"), true),
         ("identity: { user: u-1 }", user("u-2"), false),
-        ("identity: { user: u-1 }", Call::new().told("user", "u-1"), true),
+        ("identity: { user: u-1 }", Call::new().text("user", "u-1"), true),
         ("identity: { user: { present: true } }", user(""), false),
         (
             "identity: { user: { present: false } }",
@@ -211,15 +211,15 @@ fn identities_tiers_and_addresses() {
         ("tier: free", get("/").header("x-tier", "silver"), true),
         ("tier: free", get("/"), true),
         ("tier: [free, gold]", get("/"), true),
-        ("tier: gold", Call::new().told("tier", "gold"), true),
+        ("tier: gold", Call::new().text("tier", "gold"), true),
         ("ip: 203.0.113.0/24", from("203.0.113.9"), true),
         ("ip: 203.0.113.0/24", from("203.0.114.9"), false),
         ("ip: 203.0.113.0/24", from("::ffff:203.0.113.9"), true),
         ("ip: '2001:db8::/32'", from("2001:db8::1"), true),
         ("ip: [192.0.2.1, 203.0.113.0/24]", from("192.0.2.1"), true),
         ("ip: 203.0.113.0/24", Call::new(), false),
-        ("ip: 203.0.113.0/24", Call::new().told("ip", "203.0.113.9"), true),
-        // Only a trusted proxy is believed.
+        ("ip: 203.0.113.0/24", Call::new().text("ip", "203.0.113.9"), true),
+        // Only a trusted proxy may report the address.
         ("ip: 203.0.113.0/24", from("10.0.0.1").header("x-forwarded-for", "203.0.113.9"), true),
         (
             "ip: 203.0.113.0/24",
@@ -235,7 +235,7 @@ fn identities_tiers_and_addresses() {
 }
 
 #[test]
-fn an_identity_too_long_to_be_kept_is_compared_all_the_same() {
+fn conditions_compare_long_identities() {
     for length in [256, 257, 100_000] {
         let long = "a".repeat(length);
         let call = get("/").header("x-user", &long);
@@ -255,7 +255,7 @@ fn an_identity_too_long_to_be_kept_is_compared_all_the_same() {
 }
 
 #[test]
-fn all_of_it_has_to_be_so_and_none_of_not() {
+fn all_conditions_must_match_and_none_of_not() {
     let post = |target: &str| Call::to("POST", target);
     let both = "method: POST, path: '/orders/**'";
     table(&[
@@ -270,7 +270,7 @@ fn all_of_it_has_to_be_so_and_none_of_not() {
         ("not: [{ path: /a }, { path: /b }]", get("/c"), true),
         ("not: { path: /a, method: POST }", get("/a"), true),
         ("not: { path: /a, method: POST }", post("/a"), false),
-        // Not not.
+        // Nested `not`.
         ("not: { not: { path: /a } }", get("/a"), true),
         ("not: { not: { path: /a } }", get("/b"), false),
         ("not: { attribute: { internal: true } }", get("/"), true),
@@ -285,7 +285,7 @@ fn all_of_it_has_to_be_so_and_none_of_not() {
 }
 
 #[test]
-fn case_is_ignored_where_the_file_says_so() {
+fn case_is_ignored_if_configured() {
     let text = "
 paths: { ignore_case: true }
 rules: [{ name: rule, key: [], limit: 5/min, match: { path: ['/Check/{Id}', /%41bc] }, cost: { 'GET /check/{id}': 3 } }]
@@ -299,7 +299,7 @@ rules: [{ name: rule, key: [], limit: 5/min, match: { path: ['/Check/{Id}', /%41
 }
 
 #[test]
-fn a_rule_among_hundreds_is_found_wherever_it_stands() {
+fn a_rule_among_hundreds_is_found_at_any_position() {
     let mut text = String::from("rules:\n");
     for number in 0..500 {
         let matched = match number % 5 {
@@ -316,10 +316,10 @@ fn a_rule_among_hundreds_is_found_wherever_it_stands() {
     for (call, expected) in [
         (get("/r5/x"), vec!["r5"]),
         (get("/x/r6"), vec!["r6"]),
-        (get("/").told("plan", "p7"), vec!["r7"]),
+        (get("/").text("plan", "p7"), vec!["r7"]),
         (get("/").header("x-plan", "p8"), vec!["r8"]),
         (get("/b/r9"), vec!["r9"]),
-        (get("/r5/r6").told("plan", "p7").header("x-plan", "p8"), vec!["r5", "r6", "r7", "r8"]),
+        (get("/r5/r6").text("plan", "p7").header("x-plan", "p8"), vec!["r5", "r6", "r7", "r8"]),
         (get("/r495%2Fx/..%2fr496"), vec!["r495", "r496"]),
         (get("/none"), vec![]),
     ] {

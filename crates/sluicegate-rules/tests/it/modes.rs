@@ -1,15 +1,15 @@
-//! Shadows, soft limits, slots in flight and cooldowns.
+//! Tests of shadow rules, soft limits, concurrency slots and cooldowns.
 
-use sluicegate_rules::{Directory, Outcome};
+use sluicegate_rules::{Directory, PlanOutcome};
 
-use crate::gate::{Call, Gate, NOVEMBER, rules};
+use crate::harness::{Call, Gate, NOVEMBER, rules};
 
 fn call() -> Call {
-    Call::to("POST", "/login").peer("203.0.113.9").told("user", "ann")
+    Call::to("POST", "/login").peer("203.0.113.9").text("user", "ann")
 }
 
 #[test]
-fn a_tier_may_have_another_softness_or_none() {
+fn a_tier_may_override_or_disable_the_soft_limit() {
     let text = "
 identify: { tier: { attribute: plan, default: free } }
 tiers:
@@ -19,20 +19,20 @@ tiers:
 rules: [{ name: api, key: user, limit: { tier: api }, soft: { extra: 1 } }]
 ";
     for (plan, admitted) in [("free", 2), ("gold", 7), ("plus", 3)] {
-        let call = Call::new().told("user", "ann").told("plan", plan);
+        let call = Call::new().text("user", "ann").text("plan", plan);
         assert_eq!(Gate::of(text).admitted(&call, 20), admitted, "{plan}");
     }
 }
 
 #[test]
-fn slots_are_nobody_elses() {
+fn forged_and_foreign_slots_are_refused() {
     let gate = Gate::of("rules: [{ name: reports, key: ip, limit: { concurrent: 1 } }]");
     let other = Gate::of("rules: [{ name: reports, key: ip, limit: { concurrent: 1 } }]");
     let slot = gate.admit(1, &call()).slot.unwrap();
     let stolen = |gate: &Gate, slot: &str| {
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| gate.release(slot))).is_err()
     };
-    assert!(stolen(&other, &slot), "another process gave it out");
+    assert!(stolen(&other, &slot), "another process issued it");
     let mut forged = slot.clone().into_bytes();
     for at in (0..forged.len()).step_by(7) {
         let letter = forged[at];
@@ -68,50 +68,49 @@ rules:
   - { name: login, key: ip, limit: 5/min, cooldown: { after: 2, within: 1m, block: 1m, on_status: [401, 429] } }
 ",
     );
-    let told = gate.report(Some(429), &call());
-    assert_eq!(told.asked, ["login"]);
-    let told = gate.admit(1, &call());
-    assert_eq!((told.left("api"), told.left("login")), (Some(4), Some(4)));
+    let answer = gate.report(Some(429), &call());
+    assert_eq!(answer.asked, ["login"]);
+    let answer = gate.admit(1, &call());
+    assert_eq!((answer.left("api"), answer.left("login")), (Some(4), Some(4)));
     assert!(gate.report(Some(500), &call()).left.is_empty());
 }
 
 #[test]
-fn modes_are_told_in_the_plan() {
+fn the_plan_contains_the_modes_of_rules() {
     let rules = rules(
         "rules: [{ name: a, key: ip, limit: 5/min, mode: shadow }, { name: b, key: ip, limit: 5/min }]",
     );
-    let (directory, mut desk) = (Directory::new(), sluicegate_rules::Desk::new());
+    let (directory, mut buffer) = (Directory::new(), sluicegate_rules::PlanBuffer::new());
     let call = call();
-    let planned = rules.plan(&directory, &call.request(), NOVEMBER, &mut desk);
-    assert_eq!(planned.outcome(), Outcome::Ask);
+    let planned = rules.plan(&directory, &call.request(), NOVEMBER, &mut buffer);
+    assert_eq!(planned.outcome(), PlanOutcome::Check);
     let modes: Vec<_> = (0..2).map(|check| planned.rule(check).unwrap().mode()).collect();
     assert_eq!(modes, [sluicegate_rules::Mode::Shadow, sluicegate_rules::Mode::Enforce]);
 }
 
 #[test]
-fn what_holds_when_the_store_is_shared_or_down_is_read() {
-    use sluicegate_rules::{Consistency, Mode, Outage, Scope};
+fn scope_and_fallback_settings_are_parsed() {
+    use sluicegate_rules::{Mode, OnStoreError, Scope};
 
-    let rules = crate::gate::rules(
+    let rules = crate::harness::rules(
         "
 rules:
   - { name: plain, key: ip, limit: 5/min }
   - { name: edge, key: ip, limit: 6/min, scope: node, on_store_error: allow, mode: shadow }
-  - { name: strict, key: ip, limit: 4/min, scope: cluster, on_store_error: deny, consistency: exact }
+  - { name: strict, key: ip, limit: 4/min, scope: cluster, on_store_error: deny }
 ",
     );
     let read: Vec<_> = rules
         .rules()
         .iter()
-        .map(|rule| (rule.scope(), rule.on_store_error(), rule.consistency(), rule.mode()))
+        .map(|rule| (rule.scope(), rule.on_store_error(), rule.mode()))
         .collect();
-    let exact = Consistency::Exact;
     assert_eq!(
         read,
         [
-            (Scope::Cluster, Outage::Local, exact, Mode::Enforce),
-            (Scope::Node, Outage::Allow, exact, Mode::Shadow),
-            (Scope::Cluster, Outage::Deny, exact, Mode::Enforce),
+            (Scope::Cluster, OnStoreError::Local, Mode::Enforce),
+            (Scope::Node, OnStoreError::Allow, Mode::Shadow),
+            (Scope::Cluster, OnStoreError::Deny, Mode::Enforce),
         ]
     );
 }

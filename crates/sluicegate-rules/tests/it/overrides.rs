@@ -1,8 +1,8 @@
-//! Overrides, allow-lists and block-lists.
+//! Tests of overrides, allow-lists and block-lists.
 
 use sluicegate::{Span, Time};
 
-use crate::gate::{Call, Decided, Gate, NOVEMBER};
+use crate::harness::{Call, Decided, Gate, NOVEMBER};
 
 fn user(name: &str) -> Call {
     Call::to("GET", "/").header("x-user", name).peer("203.0.113.9")
@@ -31,7 +31,7 @@ fn before(time: Time) -> Time {
 }
 
 #[test]
-fn an_override_hands_out_no_second_burst() {
+fn an_override_grants_no_second_burst() {
     let gate = Gate::of(&with(
         "overrides: [{ caller: { user: ann }, rule: api, limit: 2/min burst 2, from: '2026-11-01T10:00:00Z' }]",
     ));
@@ -54,7 +54,7 @@ block: [{ key: k-2 }]
 }
 
 #[test]
-fn slots_of_an_override_can_be_given_back() {
+fn slots_of_an_override_can_be_released() {
     let gate = Gate::of(&with(
         "overrides: [{ caller: { user: ann }, rule: api, limit: { concurrent: 1 } }]",
     ));
@@ -65,7 +65,7 @@ fn slots_of_an_override_can_be_given_back() {
 }
 
 #[test]
-fn who_is_allowed_owes_nothing_and_who_is_blocked_gets_nothing() {
+fn allow_listed_callers_skip_checks_and_block_listed_ones_are_refused() {
     let gate = Gate::of(&with(
         "
 allow: [{ user: [ann, both] }, { ip: 192.0.2.0/24 }, { ip: 198.51.100.7 }]
@@ -88,16 +88,16 @@ block: [{ user: [eve, both] }, { ip: '2001:db8::/32' }, { ip: 198.51.100.0/24 }]
         (user("").peer("203.0.113.1"), Decided::Asked),
         (Call::new(), Decided::Asked),
     ] {
-        let told = gate.ask(&call);
-        assert_eq!(told.outcome, outcome, "{call:?}");
-        assert_eq!(told.allowed, outcome != Decided::Blocked, "{call:?}");
-        assert_eq!(told.left.is_empty(), outcome != Decided::Asked, "{call:?}");
+        let answer = gate.ask(&call);
+        assert_eq!(answer.outcome, outcome, "{call:?}");
+        assert_eq!(answer.allowed, outcome != Decided::Blocked, "{call:?}");
+        assert_eq!(answer.left.is_empty(), outcome != Decided::Asked, "{call:?}");
     }
     assert_eq!(gate.admitted(&user("ann"), 100), 100);
 }
 
 #[test]
-fn lists_hold_from_their_beginning_to_their_end() {
+fn list_entries_include_their_start_and_exclude_their_end() {
     let gate = Gate::of(&with(
         "
 allow: [{ user: ann, from: '2026-11-01T01:00:00Z', until: '2026-11-01T02:00:00Z' }]
@@ -139,9 +139,9 @@ fn times_without_a_zone_are_in_the_zone_of_the_file() {
 }
 
 #[test]
-fn who_sends_an_attribute_is_who_it_says() {
-    // The caller of the service has looked already: what it says an identity is, it is.
+fn an_attribute_overrides_the_source_of_an_identity() {
+    // An attribute with the name of an identity takes precedence over its source.
     let gate = Gate::of(&with("block: [{ user: eve }]"));
-    assert_eq!(gate.ask(&user("ann").told("user", "eve")).outcome, Decided::Blocked);
-    assert_eq!(gate.ask(&user("eve").told("user", "ann")).outcome, Decided::Asked);
+    assert_eq!(gate.ask(&user("ann").text("user", "eve")).outcome, Decided::Blocked);
+    assert_eq!(gate.ask(&user("eve").text("user", "ann")).outcome, Decided::Asked);
 }

@@ -1,6 +1,6 @@
-//! Identities from the path: no spelling makes a caller somebody else than the upstream sees.
+//! Tests of identities from the path: no spelling impersonates another caller.
 
-use crate::gate::{Call, Decided, Gate, NOVEMBER, rules};
+use crate::harness::{Call, Decided, Gate, NOVEMBER, rules};
 use sluicegate_rules::{Directory, RuleSet};
 
 fn named(source: &str) -> RuleSet {
@@ -12,7 +12,7 @@ fn tenants(paths: &str, source: &str) -> RuleSet {
     rules(&format!("{paths}\nidentify: {{ tenant: {source} }}\n{rule}"))
 }
 
-/// The tenant of a path, as an explanation shows it.
+/// The tenant of a path according to the explanation.
 fn tenant(rules: &RuleSet, target: &str) -> Option<String> {
     let call = Call::to("GET", target);
     let explained = rules.explain(&Directory::new(), &call.request(), NOVEMBER).to_string();
@@ -49,7 +49,7 @@ const DOUBTFUL: [&str; 23] = [
 ];
 
 #[test]
-fn a_path_that_is_read_in_several_ways_names_nobody() {
+fn an_ambiguous_path_has_no_identity() {
     for source in ["{ path: '/tenants/{tenant}/**' }", "{ segment: 2 }"] {
         let rules = named(source);
         for target in DOUBTFUL {
@@ -63,7 +63,7 @@ fn a_path_that_is_read_in_several_ways_names_nobody() {
 }
 
 #[test]
-fn what_no_upstream_reads_otherwise_names_the_tenant() {
+fn an_unambiguous_path_names_the_tenant() {
     let rules = named("{ path: '/tenants/{tenant}/**' }");
     for target in [
         "/tenants/me",
@@ -86,7 +86,7 @@ fn what_no_upstream_reads_otherwise_names_the_tenant() {
 }
 
 #[test]
-fn doubtful_paths_share_the_counter_of_those_that_name_nobody() {
+fn ambiguous_paths_share_the_counter_of_unidentified_callers() {
     let text = "
 identify: { tenant: { path: '/tenants/{tenant}/**' } }
 rules: [{ name: per-tenant, key: tenant, limit: 5/min }]
@@ -99,7 +99,7 @@ allow: [{ tenant: admin }]
         gate.ask(&Call::to("GET", target)).allowed
     });
     assert_eq!(allowed.count(), 5);
-    // Any tenant that an upstream may read is looked for in the block-list, and none in the allow-list.
+    // Every possible tenant is looked up in the block-list, and none in the allow-list.
     let outcome = |target: &str| gate.ask(&Call::to("GET", target)).outcome;
     assert_eq!(outcome("/tenants/mallory/../bob/x"), Decided::Blocked);
     assert_eq!(outcome("/tenants/bob/../mallory/x"), Decided::Blocked);

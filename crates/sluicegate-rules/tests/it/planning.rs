@@ -1,9 +1,9 @@
-//! What planning a request takes.
+//! Tests of the allocations of planning.
 
 use std::fmt::Write as _;
 
 use sluicegate::Time;
-use sluicegate_rules::{Desk, Directory, Request, RuleSet, Value};
+use sluicegate_rules::{Directory, PlanBuffer, Request, RuleSet, Value};
 
 fn rules(count: usize) -> RuleSet {
     let mut text = String::from(
@@ -45,8 +45,8 @@ fn a_plan_allocates_nothing_while_its_keys_are_short() {
         .attributes(&attributes);
     let mut checks = 0;
     let seen = allocation_counter::measure(|| {
-        let mut desk = Desk::new();
-        let planned = rules.plan(&directory, &request, Time::EPOCH, &mut desk);
+        let mut buffer = PlanBuffer::new();
+        let planned = rules.plan(&directory, &request, Time::EPOCH, &mut buffer);
         checks = planned.plan().checks().len();
     });
     assert_eq!(checks, 7, "two windows for the user, and five other rules");
@@ -54,14 +54,14 @@ fn a_plan_allocates_nothing_while_its_keys_are_short() {
 }
 
 #[test]
-fn a_desk_can_be_used_again_and_keeps_nothing() {
-    let (rules, directory, mut desk) = (rules(3), Directory::new(), Desk::new());
+fn a_plan_buffer_can_be_reused_and_keeps_nothing() {
+    let (rules, directory, mut buffer) = (rules(3), Directory::new(), PlanBuffer::new());
     let users: Vec<String> = (0..50_usize).map(|length| "u".repeat(length * 20 + 1)).collect();
     let mut keys = Vec::new();
     for user in users.iter().chain(&users) {
         let headers = [("x-user-id", user.as_str())];
         let request = Request::new().method("GET").target("/r1/x").headers(&headers);
-        let planned = rules.plan(&directory, &request, Time::EPOCH, &mut desk);
+        let planned = rules.plan(&directory, &request, Time::EPOCH, &mut buffer);
         keys.push(planned.plan().checks()[2].key().to_vec());
     }
     assert_eq!(keys[..users.len()], keys[users.len()..]);

@@ -1,4 +1,4 @@
-//! Policies of well-known systems, each replayed as its makers describe it.
+//! Policies of well-known systems, tested against their documented behaviour.
 
 #![allow(clippy::expect_used, clippy::panic, reason = "tests fail by panicking")]
 
@@ -8,11 +8,11 @@ mod cloudflare;
 mod document;
 mod ec2_burst_credits;
 mod endpoint_costs;
-mod files;
 mod github;
 mod layers;
 mod nginx_limit_req;
 mod saas_tiers;
+mod shipped_files;
 mod shopify;
 mod soft_throttling;
 mod stage;

@@ -1,24 +1,18 @@
-//! Numbers that look random and are the same every time.
+//! Deterministic pseudo-random numbers.
 
-/// A generator that starts from a number of its own.
-pub(crate) struct Random(u64);
+use sluicegate_testkit::Rng;
+
+/// A generator of pseudo-random numbers.
+pub(crate) struct Random(Rng);
 
 impl Random {
     pub(crate) fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    /// The next number.
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+        Self(Rng::new(seed))
     }
 
     /// A number below another.
     pub(crate) fn below(&mut self, end: usize) -> usize {
-        usize::try_from(self.next() >> 33).unwrap_or(0) % end.max(1)
+        self.0.index(end)
     }
 
     /// One of several, if there are any.
@@ -26,7 +20,7 @@ impl Random {
         of.get(self.below(of.len()))
     }
 
-    /// So many bytes, from letters that make mischief more often than others.
+    /// Random bytes, with problematic characters more often than others.
     pub(crate) fn bytes(&mut self, length: usize) -> Vec<u8> {
         const MISCHIEF: &[u8] = b"aaab:/,|=;\"'\\~@\x01\x02\x03\x1f \xff\x80";
         let byte = |random: &mut Self| match random.below(3) {

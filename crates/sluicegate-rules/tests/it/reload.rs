@@ -1,9 +1,9 @@
-//! Rules that are replaced hand out no second burst.
+//! Tests that replaced rules grant no second burst.
 
 use sluicegate::Span;
 use sluicegate_rules::Algorithm;
 
-use crate::gate::{Call, Gate};
+use crate::harness::{Call, Gate};
 use crate::random::Random;
 
 fn call() -> Call {
@@ -14,8 +14,8 @@ fn rule(limit: &str) -> String {
     format!("rules: [{{ name: api, key: ip, limit: {limit} }}]")
 }
 
-/// Takes all there is, again and again: what was admitted in so many steps of three seconds. Before each
-/// step `change` may replace the rules.
+/// Takes all available units in each of `steps` steps of three seconds; returns the units admitted.
+/// Before each step `change` may replace the rules.
 fn taken(first: &str, steps: usize, mut change: impl FnMut(&Gate, usize)) -> usize {
     let gate = Gate::of(first);
     let mut admitted = 0;
@@ -27,7 +27,7 @@ fn taken(first: &str, steps: usize, mut change: impl FnMut(&Gate, usize)) -> usi
     admitted
 }
 
-/// Every algorithm with some quotas that can be told apart.
+/// Every algorithm with several distinct quotas.
 fn limits() -> Vec<String> {
     let mut limits = Vec::new();
     for algorithm in Algorithm::ALL.map(Algorithm::as_str) {
@@ -40,10 +40,10 @@ fn limits() -> Vec<String> {
     limits
 }
 
-/// How long is watched: within it no quota starts anew by itself.
+/// The observed time, within which no quota resets by itself.
 const STEPS: usize = 10;
 
-/// What a rule admits by itself: at once, and in the time that follows.
+/// The units that a rule admits alone: at once, and in the following time.
 struct Alone {
     rules: String,
     at_once: usize,
@@ -60,14 +60,14 @@ fn alone() -> Vec<Alone> {
     limits().iter().map(alone).collect()
 }
 
-/// The most that rules admit who take turns: the largest burst once, and the fastest recovery.
+/// The maximum that alternating rules admit: the largest burst once, and the fastest recovery.
 fn most(some: &[&Alone]) -> usize {
     let at_once = some.iter().map(|one| one.at_once).max().unwrap();
     at_once + some.iter().map(|one| one.later).max().unwrap()
 }
 
 #[test]
-fn another_quota_or_algorithm_is_no_second_burst() {
+fn a_new_quota_or_algorithm_grants_no_second_burst() {
     let alone = alone();
     for before in &alone {
         for after in &alone {
@@ -84,11 +84,11 @@ fn another_quota_or_algorithm_is_no_second_burst() {
 }
 
 #[test]
-fn going_back_and_forth_is_no_second_burst_either() {
+fn alternating_rules_grant_no_second_burst() {
     let alone = alone();
     let mut random = Random::new(3);
     for _ in 0..60 {
-        // One algorithm and several quotas: who changes the algorithm as well starts exhausted, of a
+        // One algorithm and several quotas: a change of algorithm also starts exhausted, of a
         // capacity that may be smaller.
         let algorithm = Algorithm::ALL[random.below(6)].as_str();
         let of_it: Vec<&Alone> = alone.iter().filter(|one| one.rules.contains(algorithm)).collect();
@@ -96,7 +96,7 @@ fn going_back_and_forth_is_no_second_burst_either() {
         let admitted = taken(&some[0].rules, STEPS, |gate, step| {
             gate.replace(&some[step % some.len()].rules);
         });
-        // Edited again and again it is the share used that stays, and that recovers as under the
+        // After repeated edits the used fraction stays, and recovers like under the
         // fastest of them.
         let at_once = some.iter().map(|one| one.at_once).max().unwrap();
         let share =
@@ -107,7 +107,7 @@ fn going_back_and_forth_is_no_second_burst_either() {
 }
 
 #[test]
-fn at_one_moment_nobody_gets_more_than_the_larger_of_the_two() {
+fn an_edit_grants_at_most_the_larger_burst_at_one_moment() {
     let alone = alone();
     for before in &alone {
         for after in &alone {
@@ -121,8 +121,8 @@ fn at_one_moment_nobody_gets_more_than_the_larger_of_the_two() {
     }
 }
 
-/// What is admitted at one moment under one list of windows and then under another, and what the
-/// second admits by itself.
+/// The units admitted at one moment under one list of windows and then under another, and the
+/// units that the second admits alone.
 fn across(before: &str, after: &str) -> (usize, usize, usize) {
     let gate = Gate::of(&rule(before));
     let first = gate.admitted(&call(), 1_000);
@@ -132,7 +132,7 @@ fn across(before: &str, after: &str) -> (usize, usize, usize) {
 }
 
 #[test]
-fn windows_in_another_order_or_fewer_or_shorter_ones_are_no_second_burst() {
+fn reordered_removed_or_shorter_windows_grant_no_second_burst() {
     let lists = [
         "[100/day]",
         "[20/min, 100/day]",
@@ -154,14 +154,14 @@ fn windows_in_another_order_or_fewer_or_shorter_ones_are_no_second_burst() {
 }
 
 #[test]
-fn a_longer_window_takes_the_place_of_the_longest_which_starts_anew_once() {
+fn a_longer_window_replaces_the_longest_and_restarts_it_once() {
     for (before, after, anew) in
         [("[20/min]", "[20/min, 100/day]", 20), ("[5/s, 20/min]", "[5/s, 20/min, 100/day]", 5)]
     {
         let (first, second, _) = across(before, after);
         assert_eq!((first, second), (anew, anew), "{before} -> {after}");
     }
-    // What it counts from then on includes what was used before.
+    // Its count includes earlier usage.
     let gate = Gate::of(&rule("20/min"));
     gate.admit(20, &call());
     gate.replace(&rule("[20/min, 30/day]"));
@@ -183,7 +183,7 @@ rules:
 }
 
 #[test]
-fn a_soft_limit_that_comes_later_is_no_second_limit() {
+fn adding_a_soft_limit_grants_no_second_burst() {
     let gate = Gate::of(&rule("20/min"));
     assert_eq!(gate.admitted(&call(), 1_000), 20);
     gate.replace("rules: [{ name: api, key: ip, limit: 20/min, soft: { extra: 3 } }]");

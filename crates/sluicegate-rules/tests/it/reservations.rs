@@ -1,9 +1,9 @@
-//! Reservations: an estimate is charged, and corrected once to what it came to.
+//! Tests of reservations: an estimate is charged, and settled once to the actual cost.
 
 use sluicegate::{Cost, Refusal, Span};
-use sluicegate_rules::{Answered, NotAReservation, Settled};
+use sluicegate_rules::{Evaluation, InvalidReservation, Settled};
 
-use crate::gate::{Call, Gate, at_once};
+use crate::harness::{Call, Gate, at_once};
 
 const TOKENS: &str = "
 secret: abcdefghijklmnopqrstuvwxyz0123456789
@@ -13,7 +13,7 @@ rules:
 ";
 
 fn ann() -> Call {
-    Call::new().told("user", "ann")
+    Call::new().text("user", "ann")
 }
 
 fn reserve(gate: &Gate, call: &Call) -> String {
@@ -24,11 +24,11 @@ fn reserved(gate: &Gate, call: &Call) -> Option<String> {
     gate.gate.decide_now(&call.request(), text).unwrap()
 }
 
-fn text(answer: &Answered<'_>) -> Option<String> {
+fn text(answer: &Evaluation<'_>) -> Option<String> {
     answer.reservation()
 }
 
-fn tried(gate: &Gate, text: &str, actual: u64) -> Result<Settled, NotAReservation> {
+fn tried(gate: &Gate, text: &str, actual: u64) -> Result<Settled, InvalidReservation> {
     at_once(gate.gate.settle(text, Cost::new(actual).unwrap())).map(Result::unwrap)
 }
 
@@ -36,24 +36,24 @@ fn settle(gate: &Gate, text: &str, actual: u64) -> Settled {
     tried(gate, text, actual).unwrap()
 }
 
-/// What is left of each limit.
+/// The remaining units of each limit.
 fn left(gate: &Gate, call: &Call) -> Vec<u64> {
-    let told = gate.ask(&call.clone().cost(0));
-    told.left.iter().map(|(_, left)| *left).collect()
+    let answer = gate.ask(&call.clone().cost(0));
+    answer.left.iter().map(|(_, left)| *left).collect()
 }
 
-/// What each limit charges in the end.
+/// The final charge of each limit.
 fn charged(settled: &Settled) -> Vec<Option<u64>> {
     let granted = |one: &sluicegate_rules::SettledLimit| one.decision.map(|made| made.granted());
     settled.limits.iter().map(granted).collect()
 }
 
 #[test]
-fn one_that_is_never_settled_stays_charged_and_lapses() {
+fn an_unsettled_reservation_stays_charged_until_it_expires() {
     let gate = Gate::of("rules: [{ name: tokens, key: user, limit: 1000/min }]");
     let [early, late] = [(); 2].map(|()| reserve(&gate, &ann().cost(100)));
     gate.wait(Span::from_secs(599));
-    // Long refilled, and what was used beyond is still owed.
+    // Refilled long ago, except for the debt beyond the capacity.
     assert!(settle(&gate, &early, 700).is_settled());
     assert_eq!(left(&gate, &ann()), [400]);
     gate.wait(Span::from_secs(1));
@@ -64,7 +64,7 @@ fn one_that_is_never_settled_stays_charged_and_lapses() {
     let charged = Gate::of(TOKENS);
     reserve(&charged, &ann().cost(600));
     charged.wait(Span::from_secs(60));
-    assert_eq!(left(&charged, &ann()), [10, 416, 4_403], "nothing comes back but by time");
+    assert_eq!(left(&charged, &ann()), [10, 416, 4_403], "units recover only with time");
 }
 
 #[test]
@@ -91,7 +91,7 @@ overrides: [{ caller: { user: ann }, rule: own, limit: 10000/min }]
 }
 
 #[test]
-fn a_reservation_is_good_on_every_node_that_has_the_secret() {
+fn a_reservation_is_valid_on_every_node_with_the_secret() {
     let gate = Gate::of(TOKENS);
     let other = gate.another(TOKENS);
     let text = reserve(&gate, &ann().cost(600));
@@ -100,11 +100,11 @@ fn a_reservation_is_good_on_every_node_that_has_the_secret() {
     assert_eq!(left(&gate, &ann()), [9, 900, 4_900]);
     let stranger = gate.another(&TOKENS.replace("abc", "xyz"));
     let text = reserve(&gate, &ann().cost(600));
-    assert_eq!(tried(&stranger, &text, 0), Err(NotAReservation));
+    assert_eq!(tried(&stranger, &text, 0), Err(InvalidReservation));
 }
 
 #[test]
-fn what_one_node_counts_for_itself_no_other_gives_back() {
+fn node_scoped_charges_are_settled_only_on_their_node() {
     let node = TOKENS.replace("1000/hour, 5000/day]", "1000/hour], scope: node");
     let gate = Gate::of(&node);
     let other = gate.another(&node);
@@ -114,37 +114,41 @@ fn what_one_node_counts_for_itself_no_other_gives_back() {
     assert_eq!(left(&gate, &ann()), [10, 400]);
     let here = settle(&gate, &text, 0);
     assert_eq!((here.is_settled(), here.refusal()), (false, Some(Refusal::Spent)));
-    assert_eq!(charged(&here), [Some(0), Some(0)], "what only this node could");
+    assert_eq!(charged(&here), [Some(0), Some(0)], "the charge of this node");
     assert_eq!(left(&gate, &ann()), [10, 1_000]);
 }
 
 #[test]
-fn what_was_changed_is_no_reservation_and_neither_is_a_slot() {
+fn modified_reservations_and_slots_are_refused() {
     let gate = Gate::of(
         "rules: [{ name: tokens, key: user, limit: 100/min }, \
                  { name: slots, key: user, limit: { concurrent: 9 } }]",
     );
     let slot = gate.admit(1, &ann()).slot.unwrap();
-    assert_eq!(tried(&gate, &slot, 0), Err(NotAReservation));
+    assert_eq!(tried(&gate, &slot, 0), Err(InvalidReservation));
     let text = reserve(&gate, &ann().cost(10));
-    assert!(at_once(gate.gate.release(&text)).is_err(), "nor is one a slot");
+    assert!(at_once(gate.gate.release(&text)).is_err(), "a reservation is not a slot");
     assert!(at_once(gate.gate.renew(&text)).is_err());
     let mut forged = text.clone().into_bytes();
     for at in 0..forged.len() {
         let letter = forged[at];
         forged[at] = if letter == b'0' { b'1' } else { b'0' };
-        assert_eq!(tried(&gate, str::from_utf8(&forged).unwrap(), 0), Err(NotAReservation), "{at}");
+        assert_eq!(
+            tried(&gate, str::from_utf8(&forged).unwrap(), 0),
+            Err(InvalidReservation),
+            "{at}"
+        );
         forged[at] = letter;
     }
     for end in 0..text.len() {
-        assert_eq!(tried(&gate, &text[..end], 0), Err(NotAReservation), "{end}");
+        assert_eq!(tried(&gate, &text[..end], 0), Err(InvalidReservation), "{end}");
     }
-    assert_eq!(tried(&gate, &format!("{text}00"), 0), Err(NotAReservation));
+    assert_eq!(tried(&gate, &format!("{text}00"), 0), Err(InvalidReservation));
     assert!(settle(&gate, &text, 0).is_settled());
 }
 
 #[test]
-fn reservations_outlive_a_change_of_rules_but_not_their_rule() {
+fn reservations_survive_a_change_of_rules_but_not_of_their_rule() {
     let gate = Gate::of(TOKENS);
     let [first, second] = [(); 2].map(|()| reserve(&gate, &ann().cost(100)));
     gate.replace(&TOKENS.replace("5000/day", "8000/day"));

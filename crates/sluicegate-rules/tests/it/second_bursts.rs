@@ -1,9 +1,9 @@
-//! Changes while callers use their limits: nobody gets a second burst by one.
+//! Tests that changes of limits grant no second burst.
 
 use sluicegate::Span;
-use sluicegate_rules::During;
+use sluicegate_rules::TimeRange;
 
-use crate::gate::{Call, Gate, NOVEMBER};
+use crate::harness::{Call, Gate, NOVEMBER};
 
 const TIERS: &str = "
 identify: { user: { header: x-user }, tier: { default: free } }
@@ -18,7 +18,7 @@ fn secs(seconds: u64) -> Span {
     Span::from_secs(seconds)
 }
 
-/// A rule file in which the table says which tier callers have.
+/// A rule file with a table of tiers.
 fn table(rows: &str, more: &str) -> String {
     format!(
         "
@@ -30,11 +30,11 @@ rules: [{{ name: api, key: user, limit: {{ tier: api }} }}]
 }
 
 fn assign(gate: &Gate, tier: &str) {
-    gate.gate.assign_tier("user", "ann", tier, During::default()).unwrap();
+    gate.gate.assign_tier("user", "ann", tier, TimeRange::default()).unwrap();
 }
 
 #[test]
-fn going_down_and_up_again_gives_nothing_back() {
+fn a_downgrade_and_upgrade_gains_nothing() {
     for requests_between in [false, true] {
         let gate = Gate::of(TIERS);
         assign(&gate, "gold");
@@ -52,7 +52,7 @@ fn going_down_and_up_again_gives_nothing_back() {
 }
 
 #[test]
-fn nor_does_a_table_that_is_edited_twice() {
+fn editing_a_table_twice_gains_nothing() {
     let gate = Gate::of(&table("ann: gold", ""));
     assert_eq!(gate.admitted(&ann(), 20_000), 10_000);
     gate.replace(&table("ann: free", ""));
@@ -62,7 +62,7 @@ fn nor_does_a_table_that_is_edited_twice() {
 }
 
 #[test]
-fn a_row_of_the_file_means_nothing_to_those_of_whom_others_speak() {
+fn a_row_of_the_file_does_not_affect_callers_with_an_assignment() {
     let gate = Gate::of(&table("ann: gold", ""));
     assign(&gate, "gold");
     gate.replace(&table("ann: free", ""));
@@ -72,7 +72,7 @@ fn a_row_of_the_file_means_nothing_to_those_of_whom_others_speak() {
 }
 
 #[test]
-fn forgetting_a_caller_is_a_change_too() {
+fn forgetting_a_caller_carries_units_over() {
     let gate = Gate::of(TIERS);
     assign(&gate, "gold");
     assert_eq!(gate.admitted(&ann(), 5_000), 5_000);
@@ -103,7 +103,7 @@ rules: [{ name: api, key: user, limit: { tier: api } }]",
     assert!(gate.admitted(&ann(), 1_000) > 400);
     gate.wait(secs(120));
     assign(&gate, "free");
-    assert!(minutes(20) < 30, "what the day's rate gives in 42 minutes");
+    assert!(minutes(20) < 30, "the recovery of the day's rate in 42 minutes");
 }
 
 #[test]
@@ -117,7 +117,7 @@ overrides: [{ rule: api, limit: 100/min, from: '2026-11-01T01:00:00Z', until: '2
     gate.wait(secs(3_600));
     assert_eq!(gate.admitted(&ann(), 5_000), 100, "the override is a limit of its own");
     gate.wait(secs(3_600));
-    assert_eq!(gate.admitted(&ann(), 5_000), 83, "what a day's rate gives in two hours");
+    assert_eq!(gate.admitted(&ann(), 5_000), 83, "the recovery of the day's rate in two hours");
 }
 
 #[test]
@@ -139,11 +139,11 @@ overrides: [{ rule: api, limit: 20/min, from: '2026-11-01T03:00:00Z', until: '20
     gate.set(NOVEMBER + secs(3 * 3_600));
     assert_eq!(gate.admitted(&ann(), 100), 20);
     gate.set(NOVEMBER + secs(3 * 3_600 + 300));
-    assert!(minutes(20) < 15, "what the day's rate gives in three hours");
+    assert!(minutes(20) < 15, "the recovery of the day's rate in three hours");
 }
 
 #[test]
-fn what_is_beyond_a_limit_is_carried_over_too() {
+fn soft_limits_are_carried_over() {
     let grace = |per: &str| {
         format!("rules: [{{ name: api, key: ip, limit: 5/min, soft: {{ grace: 50/{per} }} }}]")
     };
@@ -154,20 +154,20 @@ fn what_is_beyond_a_limit_is_carried_over_too() {
 }
 
 #[test]
-fn who_left_the_table_is_as_if_never_in_it() {
+fn a_caller_removed_from_the_table_is_as_if_never_in_it() {
     let gate = Gate::of(&table("ann: gold, bob: gold", ""));
     let tomorrow = "overrides: [{ caller: { user: ann }, tier: gold, from: '2026-11-02' }]";
     gate.replace(&table("bob: gold", tomorrow));
-    let told = ann().told("tier", "gold");
+    let answer = ann().text("tier", "gold");
     let fresh = Gate::of(&table("bob: gold", tomorrow));
-    assert_eq!(gate.ask(&told).tier, fresh.ask(&told).tier, "the service tells the tier");
+    assert_eq!(gate.ask(&answer).tier, fresh.ask(&answer).tier, "the attribute sets the tier");
     assert_eq!(gate.ask(&ann()).tier.as_deref(), Some("free"));
     gate.set(NOVEMBER + secs(2 * 86_400));
     assert_eq!(gate.ask(&ann()).tier.as_deref(), Some("gold"), "for a time that has begun");
 }
 
 #[test]
-fn who_left_the_table_is_forgotten_in_the_end() {
+fn a_caller_removed_from_the_table_is_eventually_forgotten() {
     let rows = |round: usize| {
         let rows: Vec<String> = (0..50).map(|caller| format!("c{round}x{caller}: gold")).collect();
         table(&rows.join(", "), "")
@@ -181,15 +181,15 @@ fn who_left_the_table_is_forgotten_in_the_end() {
     assert!(known <= 100, "{known}: those in the table, and those who have just left");
 }
 
-/// Nodes on one store, each with rules of its own.
+/// Nodes with their own rules on a shared store.
 fn nodes(count: usize, text: &str) -> Vec<Gate> {
     let first = Gate::of(text);
     let others: Vec<Gate> = (1..count).map(|_| first.another(text)).collect();
     std::iter::once(first).chain(others).collect()
 }
 
-/// What is admitted by each node in turn, all there is, and then what is admitted after all nodes
-/// have got other rules, one some time after the other.
+/// The units that the nodes admit together, and then those admitted after all nodes have loaded
+/// other rules, one after another.
 fn across_nodes(count: usize, texts: &[&str], step: Span) -> Vec<usize> {
     let nodes = nodes(count, texts[0]);
     let mut admitted = Vec::new();
@@ -200,7 +200,7 @@ fn across_nodes(count: usize, texts: &[&str], step: Span) -> Vec<usize> {
             }
         }
         nodes[0].wait(step);
-        // Whoever is asked first, every node has its say in every version.
+        // The order varies, but every node decides in every version.
         let turn = |at: usize| &nodes[(at + version) % nodes.len()];
         admitted.push((0..count).map(|at| turn(at).admitted(&ann(), 20_000)).sum());
     }
@@ -208,7 +208,7 @@ fn across_nodes(count: usize, texts: &[&str], step: Span) -> Vec<usize> {
 }
 
 #[test]
-fn two_nodes_carry_over_an_edit_as_one_does() {
+fn two_nodes_carry_over_an_edit_like_one() {
     let rule = |limit: &str| format!("rules: [{{ name: api, key: ip, limit: {limit} }}]");
     let versions: [&[&str]; 5] = [
         &["100/min", "100/hour"],
@@ -229,7 +229,7 @@ fn two_nodes_carry_over_an_edit_as_one_does() {
 }
 
 #[test]
-fn nodes_that_learn_of_an_edit_at_different_times_rescale_once() {
+fn nodes_that_load_an_edit_at_different_times_rescale_once() {
     let rule = |limit: &str| format!("rules: [{{ name: api, key: ip, limit: {limit} }}]");
     let nodes = nodes(2, &rule("100/min"));
     let [one, other] = nodes.as_slice() else { panic!("two nodes") };
@@ -238,11 +238,11 @@ fn nodes_that_learn_of_an_edit_at_different_times_rescale_once() {
     one.wait(Span::from_millis(400));
     assert_eq!(one.admitted(&ann(), 500), 500, "50 of 1,000 are used");
     other.replace(&rule("1000/day"));
-    assert_eq!(other.admitted(&ann(), 5_000), 450, "not read a second time as 100 at most");
+    assert_eq!(other.admitted(&ann(), 5_000), 450, "not rescaled a second time");
 }
 
 #[test]
-fn a_node_that_missed_a_version_does_not_read_what_is_used_a_second_time() {
+fn a_node_that_missed_a_version_does_not_rescale_twice() {
     let rule = |limit: &str| format!("rules: [{{ name: api, key: ip, limit: {limit} }}]");
     let nodes = nodes(2, &rule("100/min"));
     let [one, other] = nodes.as_slice() else { panic!("two nodes") };
@@ -256,7 +256,7 @@ fn a_node_that_missed_a_version_does_not_read_what_is_used_a_second_time() {
 }
 
 #[test]
-fn who_was_away_while_a_rule_was_edited_twice_gains_nothing() {
+fn a_caller_absent_during_two_edits_gains_nothing() {
     let rule = |limit: &str| format!("rules: [{{ name: api, key: ip, limit: {limit} }}]");
     for versions in [["100/min", "100/hour", "100/day"], ["100/min", "100/day", "100/hour"]] {
         let gate = Gate::of(&rule(versions[0]));
@@ -269,9 +269,9 @@ fn who_was_away_while_a_rule_was_edited_twice_gains_nothing() {
 }
 
 #[test]
-fn an_edit_that_comes_again_is_another_one_as_long_as_anybody_may_know_of_the_first() {
+fn a_repeated_edit_has_another_id_while_a_store_may_remember_the_first() {
     let rule = |limit: &str| format!("rules: [{{ name: api, key: ip, limit: {limit} }}]");
-    // However quick the quotas are, a store remembers a change for a minute.
+    // A store remembers a change for at least a minute, even with short quotas.
     let gate = Gate::of(&rule("100/s"));
     for _ in 0..20 {
         gate.wait(secs(4));
@@ -284,7 +284,7 @@ fn an_edit_that_comes_again_is_another_one_as_long_as_anybody_may_know_of_the_fi
 }
 
 #[test]
-fn nodes_that_read_a_table_at_different_times_carry_over_once() {
+fn nodes_that_load_a_table_at_different_times_carry_over_once() {
     let nodes = nodes(2, &table("bob: gold", ""));
     let [one, other] = nodes.as_slice() else { panic!("two nodes") };
     assert_eq!(one.admitted(&ann(), 90), 90);

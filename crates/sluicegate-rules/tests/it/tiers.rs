@@ -1,8 +1,8 @@
-//! Tiers: who has which, and what becomes of what was used when it changes.
+//! Tests of tiers, and of the carry-over of usage when they change.
 
 use sluicegate::Span;
 
-use crate::gate::{Call, Gate};
+use crate::harness::{Call, Gate};
 
 /// Rules by tier, with a table of callers, for an algorithm and more about the rule.
 fn by_table(table: &str, rule: &str) -> String {
@@ -26,7 +26,7 @@ fn ann() -> Call {
 }
 
 #[test]
-fn a_tier_that_is_unknown_or_not_told_is_the_default() {
+fn an_unknown_or_missing_tier_is_the_default() {
     let text = "
 identify:
   user: { header: x-user }
@@ -51,31 +51,31 @@ rules:
         (Some(" gold "), "gold", 5),
         (Some("all"), "all", 20),
     ];
-    for (told, tier, admitted) in rows {
+    for (answer, tier, admitted) in rows {
         let gate = Gate::of(text);
-        let call = told.map_or_else(ann, |told| ann().header("X-Tier", told));
-        assert_eq!(gate.ask(&call.clone().cost(0)).tier.as_deref(), Some(tier), "{told:?}");
-        assert_eq!(gate.admitted(&call, 20), admitted, "{told:?}");
+        let call = answer.map_or_else(ann, |answer| ann().header("X-Tier", answer));
+        assert_eq!(gate.ask(&call.clone().cost(0)).tier.as_deref(), Some(tier), "{answer:?}");
+        assert_eq!(gate.admitted(&call, 20), admitted, "{answer:?}");
     }
-    // Told twice, it could be either: nobody gets more by sending both.
+    // Repeated, it is ambiguous, so sending both tiers gains nothing.
     let gate = Gate::of(text);
     let both = ann().header("x-tier", "free").header("x-tier", "gold");
     assert_eq!(gate.ask(&both).tier.as_deref(), Some("free"));
 }
 
 #[test]
-fn a_table_says_who_has_which() {
+fn a_table_assigns_tiers_to_callers() {
     let gate = Gate::of(&by_table("ann: premium, bob: staff", ""));
     assert_eq!(gate.ask(&ann()).tier.as_deref(), Some("premium"));
     let bob = Call::new().header("x-user", "bob");
-    let told = gate.ask(&bob);
-    assert_eq!((told.tier.as_deref(), told.left.len()), (Some("staff"), 0));
+    let answer = gate.ask(&bob);
+    assert_eq!((answer.tier.as_deref(), answer.left.len()), (Some("staff"), 0));
     let eve = Call::new().header("x-user", "eve").header("x-tier", "staff");
     assert_eq!(gate.ask(&eve).tier.as_deref(), Some("free"));
 }
 
 #[test]
-fn a_table_of_secrets_goes_by_their_digests() {
+fn a_table_of_secrets_uses_their_digests() {
     let text = "
 identify:
   api_key: { header: x-api-key }
@@ -113,7 +113,7 @@ fn units_carry_over_a_change_up_and_down() {
 }
 
 #[test]
-fn a_change_is_told_once_however_often_rules_are_loaded() {
+fn a_change_rescales_once_even_if_rules_are_loaded_repeatedly() {
     let gate = Gate::of(&by_table("", ""));
     gate.admit(90, &ann());
     for _ in 0..5 {
@@ -121,7 +121,7 @@ fn a_change_is_told_once_however_often_rules_are_loaded() {
         gate.admit(1, &ann());
     }
     assert_eq!(gate.ask(&ann().cost(0)).left("api"), Some(10_000 - 95));
-    // Nobody else is touched.
+    // Other callers are not affected.
     let bob = Call::new().header("x-user", "bob");
     gate.admit(50, &bob);
     gate.replace(&by_table("ann: premium, eve: premium", ""));
@@ -129,13 +129,13 @@ fn a_change_is_told_once_however_often_rules_are_loaded() {
 }
 
 #[test]
-fn what_does_not_carry_over_starts_afresh() {
+fn limits_without_carry_over_start_afresh() {
     let rule = ", carry_over: false";
     let gate = Gate::of(&by_table("", rule));
     gate.admit(90, &ann());
     gate.replace(&by_table("ann: premium", rule));
     assert_eq!(gate.admit(1, &ann()).left("api@premium"), Some(9_999));
-    // Back again, what was used then is still used.
+    // Back in the first tier, its earlier usage still counts.
     gate.replace(&by_table("", rule));
     assert_eq!(gate.ask(&ann().cost(0)).left("api@free"), Some(10));
 }
@@ -147,13 +147,13 @@ fn several_windows_carry_over_together() {
     let used = gate.admit(60, &ann());
     assert_eq!((used.left("api"), used.left("api:2")), (Some(940), Some(40)));
     gate.replace(&rule("ann: premium"));
-    let told = gate.ask(&ann().cost(0));
-    assert_eq!((told.left("api"), told.left("api:2")), (Some(99_940), Some(9_940)));
+    let answer = gate.ask(&ann().cost(0));
+    assert_eq!((answer.left("api"), answer.left("api:2")), (Some(99_940), Some(9_940)));
 }
 
 #[test]
-fn an_upgrade_in_a_request_is_not_believed_to_be_a_change() {
-    // Told by the request, the tier is known only while it is asked: the share used carries over.
+fn a_tier_from_the_request_is_not_treated_as_a_change() {
+    // A tier from the request is known only during the request, so the used fraction carries over.
     let text = "
 identify:
   user: { header: x-user }
@@ -164,7 +164,7 @@ rules: [{ name: api, key: user, limit: { tier: api } }]
     let gate = Gate::of(text);
     gate.admit(100, &ann());
     gate.refuse(&ann());
-    // Going back and forth wins nothing.
+    // Alternating between tiers gains nothing.
     let mut admitted = 0;
     for _ in 0..50 {
         admitted += usize::from(gate.ask(&ann().header("x-tier", "gold")).allowed);
@@ -174,7 +174,7 @@ rules: [{ name: api, key: user, limit: { tier: api } }]
 }
 
 #[test]
-fn a_tier_for_a_time_begins_and_ends_to_the_microsecond() {
+fn a_temporary_tier_starts_and_ends_to_the_microsecond() {
     let text = "
 identify:
   user: { header: x-user }
@@ -185,7 +185,7 @@ overrides:
   - { caller: { user: ann }, tier: gold, from: '2026-11-01T12:00:00Z', until: '2026-11-01T13:00:00Z' }
 ";
     let gate = Gate::of(text);
-    let noon = crate::gate::NOVEMBER + Span::from_secs(12 * 3_600);
+    let noon = crate::harness::NOVEMBER + Span::from_secs(12 * 3_600);
     let one = noon + Span::from_secs(3_600);
     for (time, tier) in [
         (noon.as_micros() - 1, "free"),
@@ -199,7 +199,7 @@ overrides:
 }
 
 #[test]
-fn a_change_never_makes_a_request_too_long_to_decide() {
+fn a_change_never_makes_a_plan_too_long_to_decide() {
     let text = |table: &str| {
         let mut text = by_table(table, "");
         for number in 0..60 {

@@ -1,5 +1,4 @@
-//! The least a gRPC server can do that is made of tonic: reads each `ShouldRateLimit`, and answers the
-//! same message every time.
+//! A lower bound for gRPC: tonic reads each `ShouldRateLimit` and sends a constant message.
 
 use std::convert::Infallible;
 use std::future::{Ready, ready};
@@ -18,18 +17,18 @@ use tonic_prost::ProstCodec;
 
 use super::proto::envoy::service::ratelimit::v3::{RateLimitRequest, RateLimitResponse};
 
-/// An answer of the real one.
+/// A real response.
 const ANSWER: &[u8] = b"\x08\x01\x12\x19\x08\x01\x12\x0d\x08\xc0\x84=\x10\x01\x1a\x05bench\
     \x18\xbf\x84=\"\x02\x08\x01\x1a\x1c\x0a\x11x-ratelimit-limit\x12\x071000000\
     \x1a\x1f\x0a\x15x-ratelimit-remaining\x12\x06999999\x1a\x16\x0a\x11x-ratelimit-reset\x12\x011\
     \x1a)\x0a\x10ratelimit-policy\x12\x15\"bench\";q=1000000;w=1\
     \x1a!\x0a\x09ratelimit\x12\x14\"bench\";r=999999;t=12\x11\x0a\x0f\x0a\x04rule\x12\x07\x1a\x05bench";
 
-/// Answers every call with the same message.
+/// A service that sends the same message for every call.
 #[derive(Clone)]
-struct Same(Arc<RateLimitResponse>);
+struct ConstantService(Arc<RateLimitResponse>);
 
-impl UnaryService<RateLimitRequest> for Same {
+impl UnaryService<RateLimitRequest> for ConstantService {
     type Response = RateLimitResponse;
     type Future = Ready<Result<Response<RateLimitResponse>, Status>>;
 
@@ -41,17 +40,17 @@ impl UnaryService<RateLimitRequest> for Same {
 /// Answers calls until the process ends.
 pub(super) async fn serve(bound: Bound) {
     let listener = TcpListener::from_std(bound).unwrap();
-    let same = Same(Arc::new(RateLimitResponse::decode(ANSWER).unwrap()));
+    let service_impl = ConstantService(Arc::new(RateLimitResponse::decode(ANSWER).unwrap()));
     loop {
         let (stream, _) = listener.accept().await.unwrap();
         stream.set_nodelay(true).unwrap();
-        let same = same.clone();
-        // As tonic would write it for the service.
+        let service_impl = service_impl.clone();
+        // The code that tonic would generate for the service.
         let service = service_fn(move |request: hyper::Request<Incoming>| {
-            let same = same.clone();
+            let service_impl = service_impl.clone();
             async move {
                 let codec = ProstCodec::<RateLimitResponse, RateLimitRequest>::default();
-                Ok::<_, Infallible>(Grpc::new(codec).unary(same, request).await)
+                Ok::<_, Infallible>(Grpc::new(codec).unary(service_impl, request).await)
             }
         });
         tokio::spawn(async move {

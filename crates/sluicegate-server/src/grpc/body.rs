@@ -1,4 +1,4 @@
-//! What is sent back for a call: a message and how it ended, in the words of HTTP/2.
+//! The body of a gRPC response: a message and the trailers with its status.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -13,17 +13,17 @@ use super::health::Watch;
 const STATUS: HeaderName = HeaderName::from_static("grpc-status");
 const OK: HeaderValue = HeaderValue::from_static("0");
 
-/// The body of an answer.
+/// The body of a response.
 pub(super) enum Body {
     Empty,
-    /// Nothing but these bytes.
+    /// Bytes without trailers.
     Plain(Option<Bytes>),
-    /// A message, framed, and behind it that all is well.
+    /// A framed message; the trailers of a successful call follow.
     Message(Bytes),
-    /// That all is well.
+    /// The trailers of a successful call.
     Ended,
     Watching(Box<Watch>),
-    /// Of a service that frames its messages itself.
+    /// The body of a service that frames its messages itself.
     Framed(tonic::body::Body),
 }
 
@@ -37,8 +37,8 @@ impl Body {
     }
 }
 
-/// What is behind the last message of a call that went well.
-pub(super) fn well() -> HeaderMap {
+/// Returns the trailers of a successful call.
+pub(super) fn ok_trailers() -> HeaderMap {
     let mut trailers = HeaderMap::with_capacity(1);
     trailers.insert(STATUS, OK);
     trailers
@@ -57,11 +57,11 @@ impl hyper::body::Body for Body {
             Self::Empty => return Poll::Ready(None),
             Self::Plain(bytes) => (bytes.take().map(Frame::data), Self::Empty),
             Self::Message(message) => (Some(Frame::data(std::mem::take(message))), Self::Ended),
-            Self::Ended => (Some(Frame::trailers(well())), Self::Empty),
+            Self::Ended => (Some(Frame::trailers(ok_trailers())), Self::Empty),
             Self::Watching(watch) => return watch.poll_frame(context),
             Self::Framed(framed) => {
                 let polled = Pin::new(framed).poll_frame(context);
-                // Its frames never fail but with how the call ended.
+                // An error of such a body is the status of the call.
                 return polled.map(|frame| {
                     frame.map(|frame| Ok(frame.unwrap_or_else(|status| trailers(&status))))
                 });

@@ -1,4 +1,4 @@
-//! How long whoever calls waits for its answer.
+//! The deadline of a gRPC call, from its `grpc-timeout` header.
 
 use std::time::Duration;
 
@@ -8,44 +8,46 @@ use sluicegate::Span;
 use tonic::Status;
 
 const NAME: HeaderName = HeaderName::from_static("grpc-timeout");
-/// What is left for the answer to travel: an answer that comes too late is none.
+/// The time reserved for the response to reach the caller.
 const MARGIN: Duration = Duration::from_millis(3);
-/// What the store gets in any case: less is as good as nothing.
+/// The least time that the store gets; a shorter one would be useless.
 const LEAST: Duration = Duration::from_millis(1);
-/// How long a call may take that says nothing: its message has to arrive, and the store has a
-/// deadline of its own.
-const UNTOLD: Duration = Duration::from_secs(10);
+/// The time limit of a call without a timeout.
+///
+/// It covers the arrival of the message; the store has its own deadline.
+const DEFAULT: Duration = Duration::from_secs(10);
 
-/// How long a call may take.
+/// The time limits of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Patience {
-    /// After this it is given up, whatever it waits for.
-    pub(super) longest: Duration,
-    /// How long a store may take to decide it, where the caller says how long it waits: after
-    /// that, the rules say what becomes of it, and there is time left to tell.
+pub(super) struct Deadlines {
+    /// The limit on the whole call.
+    pub(super) call: Duration,
+    /// The limit on the store, if the caller sets a timeout.
+    ///
+    /// After it the fallbacks of the rules decide, with time left to send the response.
     pub(super) store: Option<Span>,
 }
 
-impl Patience {
-    /// That it took longer.
-    pub(super) fn lost(self) -> Status {
+impl Deadlines {
+    /// Returns the status of a call that took longer.
+    pub(super) fn exceeded(self) -> Status {
         Status::deadline_exceeded(format!(
-            "not decided within {} ms, which is as long as there is anybody to wait for it",
-            self.longest.as_millis()
+            "not decided within {} ms, the deadline of the call",
+            self.call.as_millis()
         ))
     }
 }
 
-/// How long the caller waits.
-pub(super) fn patience(headers: &HeaderMap) -> Patience {
-    let told = headers.get(NAME).and_then(|text| parse(text.as_bytes()));
-    Patience {
-        longest: told.unwrap_or(UNTOLD).min(UNTOLD),
-        store: told.map(|told| told.saturating_sub(MARGIN).max(LEAST).min(UNTOLD).into()),
+/// Returns the time limits that the headers set.
+pub(super) fn deadlines(headers: &HeaderMap) -> Deadlines {
+    let timeout = headers.get(NAME).and_then(|text| parse(text.as_bytes()));
+    Deadlines {
+        call: timeout.unwrap_or(DEFAULT).min(DEFAULT),
+        store: timeout.map(|timeout| timeout.saturating_sub(MARGIN).max(LEAST).min(DEFAULT).into()),
     }
 }
 
-/// A time as gRPC writes it: up to eight digits, and a unit. What is none counts as not there.
+/// Parses a timeout of gRPC: up to eight digits and a unit; `None` if it is invalid.
 fn parse(text: &[u8]) -> Option<Duration> {
     let (unit, digits) = text.split_last()?;
     if digits.is_empty() || digits.len() > 8 || !digits.iter().all(u8::is_ascii_digit) {
@@ -68,9 +70,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_store_has_to_answer_before_the_caller_stops_waiting() {
+    fn the_store_has_less_time_than_the_caller_waits() {
         let [ms, ns] = [Duration::from_millis, Duration::from_nanos];
-        for (text, longest, store) in [
+        for (text, call, store) in [
             ("20m", ms(20), Some(17_000)),
             ("20000u", ms(20), Some(17_000)),
             ("5m", ms(5), Some(2_000)),
@@ -78,19 +80,19 @@ mod tests {
             ("3m", ms(3), Some(1_000)),
             ("1n", ns(1), Some(1_000)),
             ("0m", ms(0), Some(1_000)),
-            ("1M", UNTOLD, Some(10_000_000)),
-            ("99999999H", UNTOLD, Some(10_000_000)),
-            ("123456789m", UNTOLD, None),
-            ("m", UNTOLD, None),
-            ("-1m", UNTOLD, None),
-            ("20", UNTOLD, None),
-            ("", UNTOLD, None),
+            ("1M", DEFAULT, Some(10_000_000)),
+            ("99999999H", DEFAULT, Some(10_000_000)),
+            ("123456789m", DEFAULT, None),
+            ("m", DEFAULT, None),
+            ("-1m", DEFAULT, None),
+            ("20", DEFAULT, None),
+            ("", DEFAULT, None),
         ] {
             let headers = HeaderMap::from_iter([(NAME, text.parse().unwrap())]);
             let store = store.map(Span::from_micros);
-            assert_eq!(patience(&headers), Patience { longest, store }, "{text:?}");
+            assert_eq!(deadlines(&headers), Deadlines { call, store }, "{text:?}");
         }
-        let untold = Patience { longest: UNTOLD, store: None };
-        assert_eq!(patience(&HeaderMap::new()), untold);
+        let default = Deadlines { call: DEFAULT, store: None };
+        assert_eq!(deadlines(&HeaderMap::new()), default);
     }
 }

@@ -1,15 +1,15 @@
-//! A descriptor as a request: its entries are attributes, and so is the domain.
+//! Descriptors as requests: the entries and the domain become attributes.
 
 use sluicegate_rules::descriptor::{self, PURPOSE_ENTRY};
 use sluicegate_rules::{Attributes, Purpose, Request, Value};
 use tonic::Status;
 
-use super::limits::{MOST_DESCRIPTORS, MOST_ENTRIES};
 use super::proto::envoy::extensions::common::ratelimit::v3::RateLimitDescriptor;
 use super::proto::envoy::extensions::common::ratelimit::v3::rate_limit_descriptor::Entry;
 use super::proto::envoy::service::ratelimit::v3::RateLimitRequest;
+use super::size_limits::{MAX_DESCRIPTORS, MAX_ENTRIES};
 
-/// The value of [`PURPOSE_ENTRY`] that charges the hits whatever is left, as for past requests.
+/// The value of [`PURPOSE_ENTRY`] that charges the hits unconditionally, for past requests.
 const CHARGE: &str = "charge";
 
 /// A descriptor of a call.
@@ -17,12 +17,12 @@ const CHARGE: &str = "charge";
 pub(super) struct Descriptor<'m> {
     domain: &'m str,
     pub(super) message: &'m RateLimitDescriptor,
-    /// What it costs; 0 only looks.
+    /// Its cost; 0 only queries the limits.
     pub(super) hits: u64,
     pub(super) purpose: Purpose,
 }
 
-/// The descriptors of a call, or what is wrong with them.
+/// Reads the descriptors of a call, or returns the first error.
 pub(super) fn all(call: &RateLimitRequest) -> Result<Vec<Descriptor<'_>>, Status> {
     if call.domain.is_empty() {
         return Err(Status::invalid_argument(
@@ -32,9 +32,9 @@ pub(super) fn all(call: &RateLimitRequest) -> Result<Vec<Descriptor<'_>>, Status
     if call.descriptors.is_empty() {
         return Err(Status::invalid_argument("the call has no descriptors; send at least one"));
     }
-    if call.descriptors.len() > MOST_DESCRIPTORS {
+    if call.descriptors.len() > MAX_DESCRIPTORS {
         return Err(Status::resource_exhausted(format!(
-            "the call has {} descriptors; send at most {MOST_DESCRIPTORS}",
+            "the call has {} descriptors; send at most {MAX_DESCRIPTORS}",
             call.descriptors.len()
         )));
     }
@@ -48,26 +48,27 @@ impl<'m> Descriptor<'m> {
         message: &'m RateLimitDescriptor,
         index: usize,
     ) -> Result<Self, Status> {
-        let wrong = |what: &str| {
-            Status::invalid_argument(format!("descriptor {} of the call {what}", index + 1))
+        let invalid = |error: &str| {
+            Status::invalid_argument(format!("descriptor {} of the call {error}", index + 1))
         };
         if message.entries.is_empty() {
-            return Err(wrong("has no entries; send at least one"));
+            return Err(invalid("has no entries; send at least one"));
         }
-        if message.entries.len() > MOST_ENTRIES {
-            return Err(wrong(&format!(
-                "has {} entries; send at most {MOST_ENTRIES}",
+        if message.entries.len() > MAX_ENTRIES {
+            return Err(invalid(&format!(
+                "has {} entries; send at most {MAX_ENTRIES}",
                 message.entries.len()
             )));
         }
         let mut purpose = Purpose::Take;
         for entry in &message.entries {
             match (entry.key.as_str(), entry.value.as_str()) {
-                ("", _) => return Err(wrong("has an entry without a key; give it one")),
+                ("", _) => return Err(invalid("has an entry without a key; give it one")),
                 (PURPOSE_ENTRY, CHARGE) => purpose = Purpose::Charge,
                 (PURPOSE_ENTRY, _) => {
-                    return Err(wrong(
-                        "has an entry `sluicegate` that is not `charge`, the one thing it can say",
+                    return Err(invalid(
+                        "has an entry `sluicegate` with an unknown value; the only value is \
+                         `charge`",
                     ));
                 }
                 _ => {}
@@ -75,7 +76,7 @@ impl<'m> Descriptor<'m> {
         }
         if message.is_negative_hits {
             if purpose != Purpose::Take {
-                return Err(wrong("both charges and gives back; let it do one of them"));
+                return Err(invalid("both charges and refunds; send only one of them"));
             }
             purpose = Purpose::Refund;
         }
@@ -83,13 +84,13 @@ impl<'m> Descriptor<'m> {
         Ok(Self { domain: &call.domain, message, hits, purpose })
     }
 
-    /// What the rules are asked about.
+    /// Returns the request that the rules evaluate.
     pub(super) fn request(&self) -> Request<'_> {
         let entries = self.entries().count();
         Request::new().attributes(self).entries(entries).cost(self.hits)
     }
 
-    /// What came from whoever sends the call.
+    /// Returns the entries that the client configured.
     pub(super) fn entries(&self) -> impl Iterator<Item = &'m Entry> + Clone {
         self.message.entries.iter().filter(|entry| entry.key != PURPOSE_ENTRY)
     }

@@ -1,4 +1,4 @@
-//! The health service: whether calls are answered, and until when.
+//! The gRPC health service.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -12,53 +12,55 @@ use tonic::Status;
 use super::framing;
 use super::proto::health::health_check_response::ServingStatus;
 use super::proto::health::{HealthCheckRequest, HealthCheckResponse};
-use crate::server::Stopping;
+use crate::server::ShutdownSignal;
 
-/// What may be asked about: everything, and the rate limit service under both of its names.
+/// The known services: the whole server, and the rate limit service under both of its names.
 const SERVICES: [&str; 3] = ["", "envoy.service.ratelimit.v3.RateLimitService", "ratelimit"];
 
-/// How a service is doing now.
-pub(super) async fn check(body: Incoming, stopping: &Stopping) -> Result<Bytes, Status> {
-    let asked: HealthCheckRequest = framing::read(body).await?;
-    if !is_known(&asked) {
+/// Returns the status of a service.
+pub(super) async fn check(body: Incoming, signal: &ShutdownSignal) -> Result<Bytes, Status> {
+    let request: HealthCheckRequest = framing::read(body).await?;
+    if !is_known(&request) {
         return Err(Status::not_found(format!(
-            "there is no service of that name here; ask about {}",
+            "unknown service; the known one is {}",
             SERVICES[1]
         )));
     }
-    Ok(message(now(stopping)))
+    Ok(message(now(signal)))
 }
 
-/// How a service is doing, and again when that changes.
-pub(super) async fn watch(body: Incoming, stopping: &Stopping) -> Result<Watch, Status> {
-    let asked: HealthCheckRequest = framing::read(body).await?;
-    let known = is_known(&asked);
-    let mut ending = stopping.clone();
+/// Streams the status of a service, now and when it changes.
+pub(super) async fn watch(body: Incoming, signal: &ShutdownSignal) -> Result<Watch, Status> {
+    let request: HealthCheckRequest = framing::read(body).await?;
+    let known = is_known(&request);
+    let mut shutdown = signal.clone();
     Ok(Watch {
-        first: Some(if known { now(stopping) } else { ServingStatus::ServiceUnknown }),
+        first: Some(if known { now(signal) } else { ServingStatus::ServiceUnknown }),
         known,
-        ending: Some(Box::pin(async move { ending.begun().await })),
+        shutdown: Some(Box::pin(async move { shutdown.begun().await })),
         ended: false,
     })
 }
 
-fn is_known(asked: &HealthCheckRequest) -> bool {
-    SERVICES.contains(&asked.service.as_str())
+fn is_known(request: &HealthCheckRequest) -> bool {
+    SERVICES.contains(&request.service.as_str())
 }
 
-fn now(stopping: &Stopping) -> ServingStatus {
-    if stopping.has_begun() { ServingStatus::NotServing } else { ServingStatus::Serving }
+fn now(signal: &ShutdownSignal) -> ServingStatus {
+    if signal.has_begun() { ServingStatus::NotServing } else { ServingStatus::Serving }
 }
 
 fn message(status: ServingStatus) -> Bytes {
     framing::frame(&HealthCheckResponse { status: status.into() })
 }
 
-/// A service that is being watched. It ends with the server: a watch must not keep that from stopping.
+/// A watch on a service.
+///
+/// It ends at shutdown, so that it does not keep the server from stopping.
 pub(super) struct Watch {
     first: Option<ServingStatus>,
     known: bool,
-    ending: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
+    shutdown: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
     ended: bool,
 }
 
@@ -70,9 +72,9 @@ impl Watch {
         if let Some(first) = self.first.take() {
             return Poll::Ready(Some(Ok(Frame::data(message(first)))));
         }
-        if let Some(ending) = &mut self.ending {
-            ready!(ending.as_mut().poll(context));
-            self.ending = None;
+        if let Some(shutdown) = &mut self.shutdown {
+            ready!(shutdown.as_mut().poll(context));
+            self.shutdown = None;
             if self.known {
                 return Poll::Ready(Some(Ok(Frame::data(message(ServingStatus::NotServing)))));
             }

@@ -1,11 +1,11 @@
-//! The messages, as `proto/` has them. A test of the crate sees to it that they are.
+//! The generated messages of `proto/`; a test keeps them up to date.
 
 #![allow(
     clippy::pedantic,
     dead_code,
     missing_docs,
     unreachable_pub,
-    reason = "made by a program, and more than is needed"
+    reason = "generated, and only partly used"
 )]
 
 pub(super) mod envoy {
@@ -43,5 +43,5 @@ pub(super) mod health {
     include!("proto/grpc.health.v1.rs");
 }
 
-/// All of them, as reflection tells them.
+/// The descriptors of all messages, for reflection.
 pub(super) const DESCRIPTORS: &[u8] = include_bytes!("../../proto/descriptors.bin");

@@ -1,8 +1,8 @@
-//! `ShouldRateLimit`: all descriptors of a call are decided in one step.
+//! `ShouldRateLimit`: decides all descriptors of a call in one step.
 
 use hyper::body::{Bytes, Incoming};
 use sluicegate::{CheckError, Clock, Span};
-use sluicegate_rules::{Part, Together};
+use sluicegate_rules::{GroupEvaluation, GroupItem};
 use tonic::{Code, Status};
 use tracing::debug;
 
@@ -10,78 +10,82 @@ use super::descriptor::{self, Descriptor};
 use super::framing;
 use super::overrides::Override;
 use super::proto::envoy::service::ratelimit::v3::RateLimitRequest;
-use super::response::{self, Asked};
+use super::response::{self, RateLimitCall};
 use crate::context::Context;
-use crate::measured::Measured;
+use crate::store_stats::StoreStats;
 
-/// Call, plan, store, verdict, answer.
-pub(super) async fn answer<S: Measured>(
+/// Evaluates the descriptors of a call, and writes the response.
+pub(super) async fn answer<S: StoreStats>(
     context: &Context<S>,
     body: Incoming,
     within: Option<Span>,
 ) -> Result<Bytes, Status> {
     let call: RateLimitRequest = match framing::read(body).await {
         Ok(call) => call,
-        // A header that Envoy copies into a descriptor can make a message unreadable or too long.
+        // A client can cause this with a header that Envoy copies into a descriptor.
         Err(status) if matches!(status.code(), Code::InvalidArgument | Code::ResourceExhausted) => {
-            return Ok(refused(status.message()));
+            return Ok(refuse_invalid(status.message()));
         }
         Err(status) => return Err(status),
     };
     let descriptors = descriptor::all(&call)?;
     let own = |descriptor| Override::of(descriptor).transpose();
-    let brought = call.descriptors.iter().any(|descriptor| descriptor.limit.is_some());
-    let overrides: Vec<Option<Override>> =
-        if brought { descriptors.iter().map(own).collect::<Result<_, _>>()? } else { Vec::new() };
+    let has_override = call.descriptors.iter().any(|descriptor| descriptor.limit.is_some());
+    let overrides: Vec<Option<Override>> = if has_override {
+        descriptors.iter().map(own).collect::<Result<_, _>>()?
+    } else {
+        Vec::new()
+    };
     let own = |index: usize| overrides.get(index).and_then(Option::as_ref);
-    let parts: Vec<Part<'_>> =
+    let parts: Vec<GroupItem<'_>> =
         descriptors.iter().enumerate().map(|(index, one)| part(one, own(index))).collect();
-    let answered = context.gate.decide_together(&parts, within, |together| {
-        count(context, together, &own);
-        let asked = Asked { descriptors: &descriptors, own: &own };
+    let response = context.gate.decide_together(&parts, within, |group| {
+        count(context, group, &own);
+        let call = RateLimitCall { descriptors: &descriptors, own: &own };
         let now = || context.gate.limiter().store().clock().now();
-        framing::sealed(response::write(&asked, together, now))
+        framing::seal(response::write(&call, group, now))
     });
-    match answered.await {
+    match response.await {
         Ok(answer) => Ok(answer),
-        // Entries that a client makes longer than a key may be, with a limit from the descriptor.
-        Err(error @ CheckError::KeyTooLong { .. }) => Ok(refused(&error.to_string())),
+        // A client can cause this, too: the key of an override consists of the entries.
+        Err(error @ CheckError::KeyTooLong { .. }) => Ok(refuse_invalid(&error.to_string())),
         Err(error) => Err(undecided(&error)),
     }
 }
 
-/// Refuses a call that a client may have brought about: a failed one would be let through with
-/// `failure_mode_deny: false`.
-fn refused(why: &str) -> Bytes {
-    debug!(why, "refused a call that cannot be read");
-    framing::sealed(response::unreadable(why))
+/// Refuses an invalid call that a client may have caused.
+///
+/// If the call failed instead, Envoy would let the request through with `failure_mode_deny: false`.
+fn refuse_invalid(why: &str) -> Bytes {
+    debug!(why, "refused an invalid call");
+    framing::seal(response::invalid_call(why))
 }
 
-fn part<'a>(descriptor: &'a Descriptor<'_>, own: Option<&'a Override>) -> Part<'a> {
+fn part<'a>(descriptor: &'a Descriptor<'_>, own: Option<&'a Override>) -> GroupItem<'a> {
     match own {
-        Some(own) => Part::Own(own.check(descriptor)),
-        None => Part::Rules(descriptor.request(), descriptor.purpose),
+        Some(own) => GroupItem::Own(own.check(descriptor)),
+        None => GroupItem::Rules(descriptor.request(), descriptor.purpose),
     }
 }
 
-fn count<'o, S: Measured>(
+fn count<'o, S: StoreStats>(
     context: &Context<S>,
-    together: &Together<'_>,
+    group: &GroupEvaluation<'_>,
     own: &impl Fn(usize) -> Option<&'o Override>,
 ) {
-    for (index, part) in together.parts.iter().enumerate() {
+    for (index, part) in group.parts.iter().enumerate() {
         match (own(index), part.verdict) {
             (Some(own), Some(verdict)) => context.metrics.throttled(own.algorithm, verdict),
             (Some(_), None) => {}
-            (None, _) => context.metrics.answered_by_rules(part),
+            (None, _) => context.metrics.evaluated(part),
         }
     }
-    if !together.whole.is_allowed() {
+    if !group.whole.is_allowed() {
         debug!("refused");
     }
 }
 
-/// Why a call could not be decided: whoever asks goes by its own policy then.
+/// Returns the status of a call that could not be decided; the caller applies its own policy.
 fn undecided(error: &CheckError) -> Status {
     match error {
         CheckError::TooManyChecks { .. } => Status::resource_exhausted(error.to_string()),

@@ -1,4 +1,4 @@
-//! Reflection: tells clients which services and messages there are.
+//! gRPC reflection: describes the services and messages to clients.
 
 use std::fmt;
 
@@ -14,41 +14,41 @@ use super::body::Body;
 use super::proto::DESCRIPTORS;
 use super::{Answer, failed};
 
-/// The service that tells them.
+/// The reflection service.
 pub(super) struct Reflection {
-    ask: Box<dyn Asked>,
+    service: Box<dyn ReflectionService>,
 }
 
-/// A service whose type has no name.
-trait Asked: Send + Sync {
-    fn of(&self, request: Request<Incoming>) -> Answering;
+/// An object-safe wrapper of the service, whose type cannot be named.
+trait ReflectionService: Send + Sync {
+    fn call(&self, request: Request<Incoming>) -> ReflectionFuture;
 }
 
-type Answering =
+type ReflectionFuture =
     std::pin::Pin<Box<dyn std::future::Future<Output = Option<hyper::Response<TonicBody>>> + Send>>;
 
-impl<T: ServerReflection> Asked for ServerReflectionServer<T> {
-    fn of(&self, request: Request<Incoming>) -> Answering {
+impl<T: ServerReflection> ReflectionService for ServerReflectionServer<T> {
+    fn call(&self, request: Request<Incoming>) -> ReflectionFuture {
         let mut service = self.clone();
-        Box::pin(async move { service.call(request).await.ok() })
+        Box::pin(async move { Service::call(&mut service, request).await.ok() })
     }
 }
 
 impl Reflection {
-    /// `None` if what is told could not be read, which a test would have seen.
+    /// Creates the service; `None` if the descriptors are invalid, which a test rules out.
     pub(super) fn new() -> Option<Self> {
         let builder = Builder::configure().register_encoded_file_descriptor_set(DESCRIPTORS);
-        Some(Self { ask: Box::new(builder.build_v1().ok()?) })
+        Some(Self { service: Box::new(builder.build_v1().ok()?) })
     }
 
-    /// Whether a path is one of its own.
-    #[allow(clippy::unused_self, reason = "only where there is one, anything is")]
+    /// Returns whether a path belongs to this service.
+    #[allow(clippy::unused_self, reason = "only an enabled service has paths")]
     pub(super) fn serves(&self, path: &str) -> bool {
         path.starts_with("/grpc.reflection.v1.ServerReflection/")
     }
 
     pub(super) async fn answer(&self, request: Request<Incoming>) -> Answer {
-        match self.ask.of(request).await {
+        match self.service.call(request).await {
             Some(answer) => answer.map(Body::Framed),
             None => failed(&Status::internal("reflection failed")),
         }

@@ -1,21 +1,21 @@
-//! What was decided, as the answer to a call.
+//! Writes the response to a rate limit call.
 
 mod metadata;
 mod status;
 
 use serde_json::json;
 use sluicegate::Time;
-use sluicegate_rules::Together;
+use sluicegate_http::{Problem, RateLimitInfo};
+use sluicegate_rules::GroupEvaluation;
 
-use self::status::Standing;
+use self::status::LimitStatus;
 use super::descriptor::Descriptor;
 use super::framing::PREFIX;
 use super::overrides::Override;
 use super::proto::envoy::service::ratelimit::v3::rate_limit_response::Code;
-use super::wire::Wire;
-use crate::told::{Problem, Told};
+use super::protobuf_writer::ProtobufWriter;
 
-/// The fields of an answer.
+/// The field numbers of a response.
 mod field {
     pub(super) const OVERALL_CODE: u32 = 1;
     pub(super) const STATUSES: u32 = 2;
@@ -24,66 +24,68 @@ mod field {
     pub(super) const DYNAMIC_METADATA: u32 = 6;
 }
 
-/// Longer than most answers, so that writing one asks for memory once.
-const USUAL: usize = 512;
-/// Longer than all values of headers together usually are.
+/// Longer than most responses, so that writing one allocates once.
+const USUAL_LENGTH: usize = 512;
+/// Longer than the longest header value usually is.
 const USUAL_LINE: usize = 192;
-/// What Envoy answers a refused request with, unless it is told otherwise.
+/// The status that Envoy sends for a refused request by default.
 const STATUS: u16 = 429;
 
-/// What a call asked.
-pub(super) struct Asked<'a, 'm, O> {
+/// The descriptors of a call.
+pub(super) struct RateLimitCall<'a, 'm, O> {
     pub(super) descriptors: &'a [Descriptor<'m>],
-    /// The limit that came with a descriptor.
+    /// Returns the limit override of a descriptor.
     pub(super) own: &'a O,
 }
 
-/// The answer, behind room for what has to be before it.
+/// Writes the response, after space for the message prefix.
 pub(super) fn write<'o, O: Fn(usize) -> Option<&'o Override>>(
-    asked: &Asked<'_, '_, O>,
-    together: &Together<'_>,
+    call: &RateLimitCall<'_, '_, O>,
+    group: &GroupEvaluation<'_>,
     now: impl FnOnce() -> Time,
 ) -> Vec<u8> {
-    let mut framed = Vec::with_capacity(USUAL);
+    let mut framed = Vec::with_capacity(USUAL_LENGTH);
     framed.resize(PREFIX, 0);
-    let mut wire = Wire::behind(framed);
-    let parts = together.parts.iter().zip(asked.descriptors).enumerate();
-    let standings = parts.map(|(index, (part, descriptor))| Standing {
-        answered: part,
+    let mut writer = ProtobufWriter::append(framed);
+    let parts = group.parts.iter().zip(call.descriptors).enumerate();
+    let statuses = parts.map(|(index, (part, descriptor))| LimitStatus {
+        evaluation: part,
         descriptor,
-        own: (asked.own)(index),
+        own: (call.own)(index),
     });
-    let over = standings.clone().any(|standing| standing.is_over());
-    wire.number(field::OVERALL_CODE, code(over));
-    for standing in standings {
-        wire.message(field::STATUSES, |status| standing.write(status));
+    let over = statuses.clone().any(|status| status.is_over());
+    writer.number(field::OVERALL_CODE, code(over));
+    for status in statuses {
+        writer.message(field::STATUSES, |message| status.write(message));
     }
-    let told = Told::answered(together.whole);
+    let info = RateLimitInfo::of(group.whole);
     let mut line = String::with_capacity(USUAL_LINE);
-    told.each(told.time(now), &mut line, |name, value| header(&mut wire, name.as_str(), value));
+    info.for_each_header(info.time(now), &mut line, |name, value| {
+        header(&mut writer, name.as_str(), value);
+    });
     if over {
-        // Only then: what goes ahead has a type of its own already.
-        header(&mut wire, "content-type", Problem::CONTENT_TYPE);
-        let problem = told.problem(STATUS);
+        // Only for refusals, because an allowed request has its own content type.
+        header(&mut writer, "content-type", Problem::CONTENT_TYPE);
+        let problem = info.problem(STATUS);
         let body = match &problem {
             Some(problem) => serde_json::to_vec(problem),
-            None => serde_json::to_vec(&status::Nothing::LEFT),
+            None => serde_json::to_vec(&status::ExhaustedProblem::QUOTA),
         };
-        wire.bytes(field::RAW_BODY, &body.unwrap_or_default());
+        writer.bytes(field::RAW_BODY, &body.unwrap_or_default());
     }
-    metadata::write(&mut wire, field::DYNAMIC_METADATA, together.whole, over);
-    wire.into_bytes()
+    metadata::write(&mut writer, field::DYNAMIC_METADATA, group.whole, over);
+    writer.into_bytes()
 }
 
-/// The refusal of a call that cannot be read.
-pub(super) fn unreadable(why: &str) -> Vec<u8> {
-    let mut wire = Wire::behind(vec![0; PREFIX]);
-    wire.number(field::OVERALL_CODE, code(true));
-    header(&mut wire, "content-type", Problem::CONTENT_TYPE);
+/// Writes the refusal of an invalid call.
+pub(super) fn invalid_call(why: &str) -> Vec<u8> {
+    let mut writer = ProtobufWriter::append(vec![0; PREFIX]);
+    writer.number(field::OVERALL_CODE, code(true));
+    header(&mut writer, "content-type", Problem::CONTENT_TYPE);
     let body =
         json!({"type": "about:blank", "title": "Bad Request", "status": STATUS, "detail": why});
-    wire.bytes(field::RAW_BODY, body.to_string().as_bytes());
-    wire.into_bytes()
+    writer.bytes(field::RAW_BODY, body.to_string().as_bytes());
+    writer.into_bytes()
 }
 
 fn code(over: bool) -> u64 {
@@ -91,8 +93,8 @@ fn code(over: bool) -> u64 {
     code as u64
 }
 
-fn header(wire: &mut Wire, name: &str, value: &str) {
-    wire.message(field::RESPONSE_HEADERS_TO_ADD, |header| {
+fn header(writer: &mut ProtobufWriter, name: &str, value: &str) {
+    writer.message(field::RESPONSE_HEADERS_TO_ADD, |header| {
         header.bytes(1, name.as_bytes());
         header.bytes(2, value.as_bytes());
     });

@@ -1,4 +1,4 @@
-//! `GET /openapi.json`: what can be asked and what is answered, for machines.
+//! `GET /openapi.json`: the `OpenAPI` description of the HTTP API.
 
-/// The description, as it is checked in: tests hold every answer against it.
-pub(super) const TEXT: &str = include_str!("../../../../docs/openapi.json");
+/// The description as it is checked in; tests validate every response against it.
+pub(super) const TEXT: &str = include_str!("../../openapi.json");

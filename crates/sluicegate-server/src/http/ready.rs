@@ -1,18 +1,19 @@
-//! `GET /readyz`: whether requests can be answered, and how the store is doing.
+//! `GET /readyz`: readiness of the server, and the state of the store.
 //!
-//! While a store is down that all nodes share, all of them would be unready at once, and nobody left to
-//! answer by the rules' own word on it. So that is told, and is no reason to be taken out of service,
-//! unless whoever asks wants it to be.
+//! An unreachable shared store does not make a node unready: it would take all nodes out of service
+//! at once, and none would apply the fallbacks of the rules. The state is reported, and the query
+//! `?strict` makes it a 503.
 
 use std::time::Duration;
 
 use hyper::StatusCode;
 use serde::Serialize;
-use sluicegate_redis::Part;
+use sluicegate_http::FieldError;
+use sluicegate_redis::ServerHealth;
 
-use super::problem::{Mistake, Problem};
-use super::{Answer, json};
-use crate::measured::Shared;
+use super::request_error::RequestError;
+use super::{Answer, json_response};
+use crate::store_stats::RemoteStats;
 
 const STRICT: &str = "strict";
 
@@ -28,7 +29,7 @@ struct Store<'a> {
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     state: Option<&'static str>,
-    /// For how long that has been so.
+    /// The time since the last change of the state.
     #[serde(skip_serializing_if = "Option::is_none")]
     for_ms: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -44,7 +45,7 @@ struct Store<'a> {
     /// Decisions made without the store although it answered, since the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     passed_over: Option<u64>,
-    /// Where the server is, if one has all counters.
+    /// The address of the server, if one has all counters.
     #[serde(skip_serializing_if = "Option::is_none")]
     address: Option<&'a str>,
     /// The primaries of a cluster.
@@ -80,8 +81,8 @@ impl Store<'_> {
     };
 }
 
-impl<'a> From<&'a Shared> for Store<'a> {
-    fn from(Shared { health, counts }: &'a Shared) -> Self {
+impl<'a> From<&'a RemoteStats> for Store<'a> {
+    fn from(RemoteStats { health, counts }: &'a RemoteStats) -> Self {
         let server = health.server.as_ref();
         let (address, parts) = match &*health.parts {
             [part] if part.slots.is_none() => (Some(&*part.address), Vec::new()),
@@ -103,8 +104,8 @@ impl<'a> From<&'a Shared> for Store<'a> {
     }
 }
 
-impl<'a> From<&'a Part> for Primary<'a> {
-    fn from(part: &'a Part) -> Self {
+impl<'a> From<&'a ServerHealth> for Primary<'a> {
+    fn from(part: &'a ServerHealth) -> Self {
         Self {
             address: &part.address,
             state: state(part.up),
@@ -119,23 +120,26 @@ const fn state(up: bool) -> &'static str {
     if up { "reached" } else { "degraded" }
 }
 
-/// How the store is doing; 503 only where the query asks for that.
-pub(super) fn answer(shared: Option<&Shared>, query: Option<&str>) -> Result<Answer, Problem> {
+/// Returns the state of the store; 503 only if the query is `strict`.
+pub(super) fn answer(
+    shared: Option<&RemoteStats>,
+    query: Option<&str>,
+) -> Result<Answer, RequestError> {
     let strict = match query {
         None | Some("") => false,
-        // Some clients write a parameter without a value so.
+        // Some clients append `=` to a parameter without a value.
         Some(STRICT | "strict=") => true,
         Some(_) => {
-            let detail = format!("the query may say `{STRICT}` and nothing else");
-            return Err(Problem::mistaken(vec![Mistake::new("query", detail)]));
+            let detail = format!("the only query parameter is `{STRICT}`, without a value");
+            return Err(RequestError::invalid(vec![FieldError::new("query", detail)]));
         }
     };
     let degraded = shared.is_some_and(|shared| !shared.health.up);
     let ready = !(strict && degraded);
     let store = shared.map_or(Store::MEMORY, Store::from);
     let body = Body { ready, degraded, store };
-    // Writing text and numbers to memory does not fail.
-    let mut answer = json(serde_json::to_vec(&body).unwrap_or_default());
+    // Serializing texts and numbers does not fail.
+    let mut answer = json_response(serde_json::to_vec(&body).unwrap_or_default());
     if !ready {
         *answer.status_mut() = StatusCode::SERVICE_UNAVAILABLE;
     }
@@ -146,7 +150,7 @@ fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
-#[allow(clippy::cast_precision_loss, reason = "for people, who need no more digits")]
+#[allow(clippy::cast_precision_loss, reason = "displayed, where fewer digits are enough")]
 fn in_millis(micros: i64) -> f64 {
     micros as f64 / 1_000.0
 }

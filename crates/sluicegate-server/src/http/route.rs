@@ -1,10 +1,10 @@
-//! The paths there are, and the methods each takes.
+//! The paths of the HTTP API, and their methods.
 
 use hyper::Method;
 
 use super::body;
 
-/// A path with something behind it.
+/// An endpoint.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Route {
     Index,
@@ -41,24 +41,24 @@ impl Route {
         Self::OpenApi,
     ];
 
-    /// What is at this path.
+    /// Returns the endpoint at a path.
     pub(super) fn at(path: &str) -> Option<Self> {
-        // Envoy asks for the path of the request behind this one.
-        let behind = path.strip_prefix(Self::Authorize.path());
-        if behind.is_some_and(|behind| behind.starts_with('/')) {
+        // Envoy appends the path of the original request.
+        let rest = path.strip_prefix(Self::Authorize.path());
+        if rest.is_some_and(|rest| rest.starts_with('/')) {
             return Some(Self::Authorize);
         }
-        // Those that are asked all the time are not searched for.
+        // The most frequent endpoints are compared first.
         let usual = [Self::Throttle, Self::Check];
         usual.into_iter().chain(Self::ALL).find(|route| route.path() == path)
     }
 
-    /// The most bytes of its body, if it takes one.
+    /// Returns the most bytes of its body, if it takes one.
     pub(super) const fn longest_body(self) -> Option<usize> {
         match self {
-            Self::Throttle | Self::Check | Self::Report => Some(body::LONGEST),
-            Self::ThrottleBatch | Self::CheckBatch => Some(body::LONGEST_LIST),
-            Self::Settle | Self::Release | Self::Renew => Some(body::LONGEST_TEXT),
+            Self::Throttle | Self::Check | Self::Report => Some(body::MAX_LENGTH),
+            Self::ThrottleBatch | Self::CheckBatch => Some(body::MAX_LIST),
+            Self::Settle | Self::Release | Self::Renew => Some(body::MAX_RECEIPT),
             Self::Index
             | Self::Health
             | Self::Ready
@@ -68,7 +68,7 @@ impl Route {
         }
     }
 
-    /// Its path, which is also its label in the metrics.
+    /// Returns its path, which is also its label in the metrics.
     pub(crate) const fn path(self) -> &'static str {
         match self {
             Self::Index => "/",
@@ -88,22 +88,22 @@ impl Route {
         }
     }
 
-    /// Whether it can be asked with this method.
-    pub(super) fn takes(self, method: &Method) -> bool {
+    /// Returns whether it supports this method.
+    pub(super) fn supports(self, method: &Method) -> bool {
         if self.is_page() {
-            // The answer to HEAD is made like that to GET; hyper sends only its head.
+            // For HEAD, hyper sends only the head of the response to GET.
             return method == Method::GET || method == Method::HEAD;
         }
-        // What is asked about may have any method, and be asked about with it.
+        // A proxy may use the method of the original request.
         self == Self::Authorize || method == Method::POST
     }
 
-    /// The methods it can be asked with, as `Allow` lists them.
+    /// Returns the supported methods, for the header `Allow`.
     pub(super) const fn methods(self) -> &'static str {
         if self.is_page() { "GET, HEAD" } else { "POST" }
     }
 
-    /// Whether it is only looked at.
+    /// Returns whether it is a read-only page.
     const fn is_page(self) -> bool {
         matches!(self, Self::Index | Self::Health | Self::Ready | Self::Metrics | Self::OpenApi)
     }

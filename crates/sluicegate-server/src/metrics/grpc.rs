@@ -1,11 +1,11 @@
-//! What became of calls by gRPC.
+//! Metrics of gRPC calls, by status.
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
 use tonic::Code;
 
-/// The codes that calls are answered with here; the last stands for all others.
+/// The status codes of this server; the last entry counts all others.
 const CODES: [(Code, &str); 8] = [
     (Code::Ok, "OK"),
     (Code::InvalidArgument, "INVALID_ARGUMENT"),
@@ -17,7 +17,7 @@ const CODES: [(Code, &str); 8] = [
     (Code::Unknown, "other"),
 ];
 
-/// What became of calls by gRPC.
+/// Counts gRPC calls by status.
 #[derive(Debug)]
 pub(crate) struct GrpcMetrics {
     /// In the order of the codes.
@@ -29,12 +29,12 @@ impl GrpcMetrics {
         let calls = Family::<[(&str, &str); 1], Counter>::default();
         let metrics =
             Self { calls: CODES.map(|(_, name)| calls.get_or_create_owned(&[("code", name)])) };
-        registry.register("grpc_calls", "Calls answered by gRPC, by their status", calls);
+        registry.register("grpc_calls", "gRPC calls answered, by status", calls);
         metrics
     }
 
-    /// Counts a call that was answered with this code.
-    pub(crate) fn answered(&self, code: Code) {
+    /// Counts a call with this status.
+    pub(crate) fn count(&self, code: Code) {
         let named = CODES.iter().zip(&self.calls).find(|((named, _), _)| *named == code);
         if let Some(calls) = named.map(|(_, calls)| calls).or(self.calls.last()) {
             calls.inc();

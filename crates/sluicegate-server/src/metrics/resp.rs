@@ -1,10 +1,10 @@
-//! What was asked in the protocol of Redis.
+//! Metrics of RESP commands.
 
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
 
-/// What was asked in the protocol of Redis.
+/// Counts RESP commands and protocol errors.
 #[derive(Debug, Default)]
 pub(crate) struct RespMetrics {
     throttles: Counter,
@@ -25,27 +25,27 @@ impl RespMetrics {
             unknown: named("unknown"),
             protocol_errors: Counter::default(),
         };
-        registry.register("resp_commands", "Commands answered in the protocol of Redis", commands);
+        registry.register("resp_commands", "RESP commands answered", commands);
         registry.register(
             "resp_protocol_errors",
-            "Connections closed because they did not speak the protocol of Redis",
+            "Connections closed because of a RESP protocol error",
             metrics.protocol_errors.clone(),
         );
         metrics
     }
 
-    /// Counts throttles that were answered together.
+    /// Counts a batch of throttles.
     pub(crate) fn throttles(&self, count: u64) {
         self.throttles.inc_by(count);
     }
 
-    /// Counts checks that were answered together.
+    /// Counts a batch of checks.
     pub(crate) fn checks(&self, count: usize) {
         self.checks.inc_by(u64::try_from(count).unwrap_or(u64::MAX));
     }
 
-    /// Counts a throttle, or a check, that was answered with what is wrong with it.
-    pub(crate) fn mistaken(&self, is_throttle: bool) {
+    /// Counts a throttle or a check with invalid arguments.
+    pub(crate) fn invalid(&self, is_throttle: bool) {
         if is_throttle { &self.throttles } else { &self.checks }.inc();
     }
 
@@ -54,12 +54,12 @@ impl RespMetrics {
         self.others.inc();
     }
 
-    /// Counts a command that does not exist.
+    /// Counts an unknown command.
     pub(crate) fn unknown(&self) {
         self.unknown.inc();
     }
 
-    /// Counts a connection that sent something else than commands.
+    /// Counts a connection that sent something other than commands.
     pub(crate) fn protocol_error(&self) {
         self.protocol_errors.inc();
     }

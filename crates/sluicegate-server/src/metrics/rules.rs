@@ -1,7 +1,7 @@
-//! What became of requests that go by rules, by rule and outcome.
+//! Metrics of evaluations, by rule and outcome.
 //!
-//! The series of a rule set are looked up once, when it is first met. Rules that keep their name over
-//! a reload keep their counts.
+//! The series of a rule set are looked up once, when it is first used. Rules that keep their name
+//! over a reload keep their counts.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -10,29 +10,29 @@ use arc_swap::{ArcSwap, Guard};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
-use sluicegate::{Ask, Verdict};
-use sluicegate_rules::{Answered, Mode, Outcome, Planned, RuleSet};
+use sluicegate::{Operation, Verdict};
+use sluicegate_rules::{Evaluation, Mode, PlanOutcome, RequestPlan, RuleSet};
 
 /// Labels of a decision. Their values come from the rule file and fixed sets.
 pub(super) type Labels = Vec<(&'static str, Cow<'static, str>)>;
 
 const OUTCOMES: [&str; 4] = ["allowed", "delayed", "refused", "shadowed"];
 
-/// What a rule said to one request; an index of [`OUTCOMES`].
+/// The outcome of a rule for one request; an index of [`OUTCOMES`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Said {
+enum RequestOutcome {
     Allowed,
     Delayed,
     Refused,
-    /// It would have refused, if it were more than a shadow.
+    /// The rule is in shadow mode and would have refused.
     Shadowed,
 }
 
-/// What is counted of requests that go by rules.
+/// Counts evaluations by rule and outcome.
 #[derive(Debug)]
 pub(super) struct RuleMetrics {
     decisions: Family<Labels, Counter>,
-    resolved: ArcSwap<Resolved>,
+    resolved: ArcSwap<RuleCounters>,
     unmatched: Counter,
     allow_listed: Counter,
     block_listed: Counter,
@@ -41,7 +41,7 @@ pub(super) struct RuleMetrics {
 
 /// The series of one rule set, in the order of its rules.
 #[derive(Debug, Default)]
-struct Resolved {
+struct RuleCounters {
     generation: u64,
     rules: Vec<[Counter; OUTCOMES.len()]>,
 }
@@ -52,39 +52,39 @@ impl RuleMetrics {
         registry.register("unmatched", "Requests that no rule applied to", unmatched.clone());
         registry.register(
             "unidentified",
-            "Requests refused because they did not say who was asking",
+            "Requests refused for lack of an identity",
             unidentified.clone(),
         );
         let lists = Family::<[(&str, &str); 1], Counter>::default();
         let listed = |list| lists.get_or_create_owned(&[("list", list)]);
         let (allow_listed, block_listed) = (listed("allow"), listed("block"));
-        registry.register("listed", "Requests of callers who are on a list", lists);
+        registry.register("listed", "Requests of callers on a list", lists);
         let resolved = ArcSwap::default();
         Self { decisions, resolved, unmatched, allow_listed, block_listed, unidentified }
     }
 
-    /// Makes sure that each rule has its series, at zero if need be.
-    pub(super) fn show(&self, rules: &RuleSet) {
+    /// Creates the series of each rule, so that a scrape shows it at zero.
+    pub(super) fn ensure_series(&self, rules: &RuleSet) {
         self.of(rules);
     }
 
-    /// Counts what became of a request.
-    pub(super) fn count(&self, answered: &Answered<'_>) {
-        let planned = answered.planned;
+    /// Counts the evaluation of a request.
+    pub(super) fn count(&self, evaluation: &Evaluation<'_>) {
+        let planned = evaluation.planned;
         match planned.outcome() {
-            Outcome::Free => _ = self.allow_listed.inc(),
-            Outcome::Blocked => _ = self.block_listed.inc(),
-            Outcome::Unidentified { .. } => _ = self.unidentified.inc(),
-            Outcome::Ask => match answered.verdict {
+            PlanOutcome::Free => _ = self.allow_listed.inc(),
+            PlanOutcome::Blocked => _ = self.block_listed.inc(),
+            PlanOutcome::Unidentified { .. } => _ = self.unidentified.inc(),
+            PlanOutcome::Check => match evaluation.verdict {
                 None => _ = self.unmatched.inc(),
                 Some(verdict) => {
                     let resolved = self.of(planned.rules());
                     let rules = planned.rules().rules();
-                    each_rule(planned, verdict, |rule, standing| {
+                    for_each_rule(planned, verdict, |rule, outcome| {
                         if let (Some(counters), Some(rule)) =
                             (resolved.rules.get(rule), rules.get(rule))
                         {
-                            counters[standing.said(rule.mode()) as usize].inc();
+                            counters[outcome.resolve(rule.mode()) as usize].inc();
                         }
                     });
                 }
@@ -92,14 +92,14 @@ impl RuleMetrics {
         }
     }
 
-    /// The series of a rule set.
-    fn of(&self, rules: &RuleSet) -> Guard<Arc<Resolved>> {
+    /// Returns the series of a rule set.
+    fn of(&self, rules: &RuleSet) -> Guard<Arc<RuleCounters>> {
         let resolved = self.resolved.load();
         if resolved.generation == rules.generation() {
             return resolved;
         }
-        // Requests that go by the rules before a reload may bring those back for a moment; the next
-        // that goes by the new ones looks them up again.
+        // A request that still uses the rules before a reload may store their series once more; the
+        // next request with the new rules looks those up again.
         self.resolved.store(Arc::new(self.resolve(rules)));
         let resolved = self.resolved.load();
         if resolved.generation == rules.generation() {
@@ -108,7 +108,7 @@ impl RuleMetrics {
         Guard::from_inner(Arc::new(self.resolve(rules)))
     }
 
-    fn resolve(&self, rules: &RuleSet) -> Resolved {
+    fn resolve(&self, rules: &RuleSet) -> RuleCounters {
         let counters = rules.rules().iter().map(|rule| {
             OUTCOMES.map(|outcome| {
                 let name = Cow::Owned(rule.name().to_owned());
@@ -116,58 +116,64 @@ impl RuleMetrics {
                 self.decisions.get_or_create_owned(&labels)
             })
         });
-        Resolved { generation: rules.generation(), rules: counters.collect() }
+        RuleCounters { generation: rules.generation(), rules: counters.collect() }
     }
 }
 
-/// What each rule said to a request. The checks of a rule stand together.
-fn each_rule(planned: &Planned<'_>, verdict: &Verdict, mut tell: impl FnMut(usize, Standing)) {
-    let mut current: Option<(usize, Standing)> = None;
+/// Calls `visit` with the outcome of each rule.
+///
+/// The checks of a rule are adjacent in the plan.
+fn for_each_rule(
+    planned: &RequestPlan<'_>,
+    verdict: &Verdict,
+    mut visit: impl FnMut(usize, RuleOutcome),
+) {
+    let mut current: Option<(usize, RuleOutcome)> = None;
     let checks = planned.plan().checks().iter().zip(verdict.decisions());
     for (index, (check, decision)) in checks.enumerate() {
         let (Some(rule), Some(decision)) = (planned.rule_index(index), decision) else { continue };
-        // A check that only tells of a change of tier says nothing about the request.
-        if matches!(check.asks(), Ask::Rescale { .. }) {
+        // A rescale only records a change of tier and does not affect the request.
+        if matches!(check.operation(), Operation::Rescale { .. }) {
             continue;
         }
         if current.as_ref().is_none_or(|(other, _)| *other != rule) {
-            if let Some((other, standing)) = current.take() {
-                tell(other, standing);
+            if let Some((other, outcome)) = current.take() {
+                visit(other, outcome);
             }
-            current = Some((rule, Standing::default()));
+            current = Some((rule, RuleOutcome::default()));
         }
-        let Some((_, standing)) = &mut current else { continue };
+        let Some((_, outcome)) = &mut current else { continue };
         if !check.is_alternative() {
-            standing.refused |= standing.refuses;
-            standing.refuses = true;
+            outcome.refused |= outcome.term_refuses;
+            outcome.term_refuses = true;
         }
         if decision.is_allowed() {
-            standing.refuses = false;
+            outcome.term_refuses = false;
             let delay = decision.delay() + check.delay_if_admitted();
-            standing.delayed |= verdict.is_allowed() && !delay.is_zero();
+            outcome.delayed |= verdict.is_allowed() && !delay.is_zero();
         }
     }
-    if let Some((rule, standing)) = current {
-        tell(rule, standing);
+    if let Some((rule, outcome)) = current {
+        visit(rule, outcome);
     }
 }
 
-/// What is known of a rule's answer so far.
+/// The outcome of a rule so far, while its checks are read.
 #[derive(Debug, Default)]
-struct Standing {
+struct RuleOutcome {
     refused: bool,
-    /// Whether the requirement at hand has not been met yet.
-    refuses: bool,
+    /// Whether no alternative of the current term has admitted yet.
+    term_refuses: bool,
     delayed: bool,
 }
 
-impl Standing {
-    fn said(&self, mode: Mode) -> Said {
-        match (self.refused || self.refuses, mode) {
-            (true, Mode::Shadow) => Said::Shadowed,
-            (true, Mode::Enforce) => Said::Refused,
-            (false, Mode::Enforce) if self.delayed => Said::Delayed,
-            (false, _) => Said::Allowed,
+impl RuleOutcome {
+    fn resolve(&self, mode: Mode) -> RequestOutcome {
+        match (self.refused || self.term_refuses, mode) {
+            (true, Mode::Shadow) => RequestOutcome::Shadowed,
+            (true, Mode::Enforce) => RequestOutcome::Refused,
+            (false, Mode::Enforce) if self.delayed => RequestOutcome::Delayed,
+            (false, _) => RequestOutcome::Allowed,
         }
     }
 }

@@ -1,38 +1,38 @@
 //! The arguments of one command.
 
-use super::parsing::Argument;
+use super::parser::Argument;
 
 /// The arguments of one command, its name first.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Arguments<'a> {
-    /// What was read …
+    /// The bytes that were read …
     pub(super) bytes: &'a [u8],
-    /// … and where they stand in it.
-    pub(super) places: &'a [Argument],
+    /// … and the positions of the arguments in them.
+    pub(super) positions: &'a [Argument],
 }
 
 impl<'a> Arguments<'a> {
     pub(super) fn len(self) -> usize {
-        self.places.len()
+        self.positions.len()
     }
 
-    /// The name of the command.
+    /// Returns the name of the command.
     pub(super) fn name(self) -> &'a [u8] {
         self.get(0).unwrap_or_default()
     }
 
     pub(super) fn get(self, index: usize) -> Option<&'a [u8]> {
-        Some(self.places.get(index)?.of(self.bytes))
+        Some(self.positions.get(index)?.of(self.bytes))
     }
 
-    /// Whether an argument is this word, in whatever case.
+    /// Returns whether an argument is this word, in any case.
     pub(super) fn is(self, index: usize, word: &str) -> bool {
         self.get(index).is_some_and(|found| found.eq_ignore_ascii_case(word.as_bytes()))
     }
 
-    /// All from this one on.
+    /// Returns the arguments from an index on.
     pub(super) fn from(self, index: usize) -> impl Iterator<Item = &'a [u8]> {
-        let places = self.places.get(index..).unwrap_or_default();
-        places.iter().map(move |place| place.of(self.bytes))
+        let positions = self.positions.get(index..).unwrap_or_default();
+        positions.iter().map(move |position| position.of(self.bytes))
     }
 }

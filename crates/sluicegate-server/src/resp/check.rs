@@ -1,40 +1,40 @@
-//! `SLUICEGATE.CHECK`: the command says what is known of a request; the rules decide.
+//! `SLUICEGATE.CHECK`: the rules decide a request that the command describes.
 
 use std::fmt;
 
 use sluicegate::{CheckError, Cost, Store};
-use sluicegate_rules::{Answered, Attributes, Request, RuleLimiter, Value};
+use sluicegate_rules::{Attributes, Evaluation, Request, RuleLimiter, Value};
 use tracing::debug;
 
 use super::arguments::Arguments;
-use super::parsing::Argument;
-use super::replies::{Replies, Shown, Version};
-use crate::http::Decided;
+use super::parser::Argument;
+use super::reply_writer::{Excerpt, ReplyWriter, Version};
+use crate::http::CheckResponse;
 use crate::metrics::Metrics;
 
-/// The most attributes of a request: rules look through all of them.
-const MOST: usize = 256;
-/// What stands before a cost, where an attribute's name would.
+/// The most attributes of a request, because rules search all of them.
+const MAX_ATTRIBUTES: usize = 256;
+/// The name of the cost among the attributes.
 const COST: &[u8] = b"cost";
 
-/// Requests that wait to be decided, in their order.
+/// The queue of requests to be decided, in order.
 #[derive(Debug, Default)]
 pub(super) struct Checks {
-    waiting: Vec<Asked>,
+    queue: Vec<QueuedCheck>,
 }
 
-/// A request that waits to be decided.
+/// A request in the queue.
 #[derive(Debug, Clone, Copy)]
-struct Asked {
-    /// Where its arguments begin among those of all that wait, and how many it has.
+struct QueuedCheck {
+    /// The index of its first argument among those of all queued commands, and their count.
     first: usize,
     count: usize,
     cost: Option<u64>,
 }
 
-/// What is wrong with a command.
+/// An error in the arguments of a `SLUICEGATE.CHECK`.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Mistake {
+pub(super) enum ArgumentError {
     NoValue(Vec<u8>),
     TooMany { found: usize },
     NotText(Vec<u8>),
@@ -44,64 +44,69 @@ pub(super) enum Mistake {
 
 impl Checks {
     pub(super) fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
+        self.queue.is_empty()
     }
 
-    /// Adds the command whose arguments begin there to those that wait.
-    pub(super) fn add(&mut self, first: usize, arguments: Arguments<'_>) -> Result<(), Mistake> {
-        let said = Said { arguments };
-        let cost = said.read()?;
-        self.waiting.push(Asked { first, count: arguments.len(), cost });
+    /// Queues the command whose arguments begin at `first`.
+    pub(super) fn add(
+        &mut self,
+        first: usize,
+        arguments: Arguments<'_>,
+    ) -> Result<(), ArgumentError> {
+        let fields = CheckFields { arguments };
+        let cost = fields.validate()?;
+        self.queue.push(QueuedCheck { first, count: arguments.len(), cost });
         Ok(())
     }
 
-    /// Decides those that wait, and answers them.
+    /// Decides the queued requests, and writes their replies.
     pub(super) async fn decide<S: Store>(
         &mut self,
         gate: &RuleLimiter<S>,
         metrics: &Metrics,
         all: Arguments<'_>,
-        (replies, version): (&mut Replies, Version),
+        (replies, version): (&mut ReplyWriter, Version),
     ) {
-        let said: Vec<Said<'_>> = self.waiting.iter().map(|asked| asked.said(all)).collect();
+        let fields: Vec<CheckFields<'_>> =
+            self.queue.iter().map(|queued| queued.fields(all)).collect();
         let requests: Vec<Request<'_>> = self
-            .waiting
+            .queue
             .iter()
-            .zip(&said)
-            .map(|(asked, said)| {
-                let request = Request::new().attributes(said);
-                asked.cost.map_or(request, |units| request.cost(units))
+            .zip(&fields)
+            .map(|(queued, fields)| {
+                let request = Request::new().attributes(fields);
+                queued.cost.map_or(request, |units| request.cost(units))
             })
             .collect();
-        let respond = |_, answered: Result<&Answered<'_>, &CheckError>| match answered {
-            Ok(answered) => {
-                metrics.answered_by_rules(answered);
-                answer(&Decided::answered(answered), replies, version);
+        let respond = |_, result: Result<&Evaluation<'_>, &CheckError>| match result {
+            Ok(evaluation) => {
+                metrics.evaluated(evaluation);
+                answer(&CheckResponse::of_evaluation(evaluation), replies, version);
             }
             Err(error) => replies.error(format_args!("ERR {error}")),
         };
         gate.decide_many(&requests, respond).await;
-        metrics.resp().checks(self.waiting.len());
-        self.waiting.clear();
+        metrics.resp().checks(self.queue.len());
+        self.queue.clear();
     }
 }
 
-impl Asked {
-    fn said(self, all: Arguments<'_>) -> Said<'_> {
-        let places = all.places.get(self.first..self.first + self.count).unwrap_or_default();
-        Said { arguments: Arguments { places, ..all } }
+impl QueuedCheck {
+    fn fields(self, all: Arguments<'_>) -> CheckFields<'_> {
+        let positions = all.positions.get(self.first..self.first + self.count).unwrap_or_default();
+        CheckFields { arguments: Arguments { positions, ..all } }
     }
 }
 
-/// Attributes: names and values in turn, behind the name of the command.
-struct Said<'a> {
+/// The arguments of a command: alternating names and values of attributes.
+struct CheckFields<'a> {
     arguments: Arguments<'a>,
 }
 
-impl<'a> Said<'a> {
+impl<'a> CheckFields<'a> {
     fn pairs(&self) -> impl Iterator<Item = (&'a [u8], Option<&'a [u8]>)> {
-        let Arguments { bytes, places } = self.arguments;
-        let pairs = places.get(1..).unwrap_or_default().chunks(2);
+        let Arguments { bytes, positions } = self.arguments;
+        let pairs = positions.get(1..).unwrap_or_default().chunks(2);
         pairs.filter_map(move |pair: &[Argument]| match pair {
             [name, value] => Some((name.of(bytes), Some(value.of(bytes)))),
             [name] => Some((name.of(bytes), None)),
@@ -109,34 +114,34 @@ impl<'a> Said<'a> {
         })
     }
 
-    /// The cost, if everything is as it has to be.
-    fn read(&self) -> Result<Option<u64>, Mistake> {
+    /// Validates the attributes, and returns the cost if there is one.
+    fn validate(&self) -> Result<Option<u64>, ArgumentError> {
         let found = self.pairs().count();
-        if found > MOST {
-            return Err(Mistake::TooMany { found });
+        if found > MAX_ATTRIBUTES {
+            return Err(ArgumentError::TooMany { found });
         }
         let mut cost = None;
-        for (place, (name, value)) in self.pairs().enumerate() {
-            let Some(value) = value else { return Err(Mistake::NoValue(name.to_vec())) };
+        for (index, (name, value)) in self.pairs().enumerate() {
+            let Some(value) = value else { return Err(ArgumentError::NoValue(name.to_vec())) };
             let is_cost = name.eq_ignore_ascii_case(COST);
             let same =
                 |other: &[u8]| other == name || (is_cost && other.eq_ignore_ascii_case(COST));
-            if self.pairs().take(place).any(|(other, _)| same(other)) {
-                return Err(Mistake::Twice(name.to_vec()));
+            if self.pairs().take(index).any(|(other, _)| same(other)) {
+                return Err(ArgumentError::Twice(name.to_vec()));
             }
             let (Ok(_), Ok(text)) = (str::from_utf8(name), str::from_utf8(value)) else {
-                return Err(Mistake::NotText(name.to_vec()));
+                return Err(ArgumentError::NotText(name.to_vec()));
             };
             if is_cost {
                 let units = text.parse().ok().filter(|units| Cost::new(*units).is_ok());
-                cost = Some(units.ok_or_else(|| Mistake::Cost(value.to_vec()))?);
+                cost = Some(units.ok_or_else(|| ArgumentError::Cost(value.to_vec()))?);
             }
         }
         Ok(cost)
     }
 }
 
-impl Attributes for Said<'_> {
+impl Attributes for CheckFields<'_> {
     fn get(&self, name: &str) -> Option<Value<'_>> {
         let same = |found: &[u8]| found == name.as_bytes() && !found.eq_ignore_ascii_case(COST);
         let (_, value) = self.pairs().find(|(found, _)| same(found))?;
@@ -144,9 +149,9 @@ impl Attributes for Said<'_> {
     }
 }
 
-/// The answer: names and values in an order that stays, -1 for a number that there is not.
-fn answer(decided: &Decided<'_>, replies: &mut Replies, version: Version) {
-    let summary = decided.summary();
+/// Writes the reply: names and values in a fixed order, with -1 for a missing number.
+fn answer(response: &CheckResponse<'_>, replies: &mut ReplyWriter, version: Version) {
+    let summary = response.summary();
     if let Some(reason) = summary.reason {
         debug!(rule = summary.rule, reason, "refused");
     }
@@ -165,7 +170,7 @@ fn answer(decided: &Decided<'_>, replies: &mut Replies, version: Version) {
         ("slot", summary.slot),
         ("by", Some(summary.by.as_str())),
     ];
-    let text = |replies: &mut Replies, name: &str, value: Option<&str>| {
+    let text = |replies: &mut ReplyWriter, name: &str, value: Option<&str>| {
         replies.bulk(name);
         match value {
             Some(value) => replies.bulk(value),
@@ -186,32 +191,32 @@ fn answer(decided: &Decided<'_>, replies: &mut Replies, version: Version) {
     }
 }
 
-impl fmt::Display for Mistake {
+impl fmt::Display for ArgumentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoValue(name) => write!(
                 f,
-                "ERR the attribute '{}' has no value; send names and values in turn, as in \
+                "ERR the attribute '{}' has no value; send names and values in pairs, as in \
                  SLUICEGATE.CHECK user 42 path /checkout COST 1",
-                Shown(name)
+                Excerpt(name)
             ),
             Self::TooMany { found } => {
-                write!(f, "ERR there are {found} attributes; send at most {MOST}")
+                write!(f, "ERR there are {found} attributes; send at most {MAX_ATTRIBUTES}")
             }
             Self::NotText(name) => {
-                write!(f, "ERR the attribute '{}' is not UTF-8; send it as UTF-8", Shown(name))
+                write!(f, "ERR the attribute '{}' is not UTF-8; send it as UTF-8", Excerpt(name))
             }
             Self::Twice(name) => {
                 write!(
                     f,
                     "ERR the attribute '{}' is given more than once; give it once",
-                    Shown(name)
+                    Excerpt(name)
                 )
             }
             Self::Cost(found) => write!(
                 f,
                 "ERR the cost is '{}'; use a whole number from 0 to {}",
-                Shown(found),
+                Excerpt(found),
                 Cost::MAX
             ),
         }

@@ -1,6 +1,6 @@
-//! The commands there are: what they are called, and how many arguments they take.
+//! The RESP commands: names, arity and documentation.
 
-use super::replies::{Replies, Version};
+use super::reply_writer::{ReplyWriter, Version};
 
 /// A command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,10 +37,10 @@ impl Command {
         Self::Select,
     ];
 
-    /// The command of this name, in whatever case.
+    /// Returns the command of this name, in any case.
     #[inline]
     pub(super) fn named(name: &[u8]) -> Option<Self> {
-        // What nearly everybody asks for, as nearly everybody spells it.
+        // The usual command in its usual spelling needs no search.
         if name == b"CL.THROTTLE" {
             return Some(Self::Throttle);
         }
@@ -50,7 +50,7 @@ impl Command {
         })
     }
 
-    /// Its name, as answers spell it.
+    /// Returns its name, in lower case.
     pub(super) const fn name(self) -> &'static str {
         match self {
             Self::Throttle => "cl.throttle",
@@ -69,8 +69,8 @@ impl Command {
         }
     }
 
-    /// How many arguments it takes, its name included: at least, and at most.
-    pub(super) const fn takes(self) -> (usize, usize) {
+    /// Returns the least and the most arguments, including its name.
+    pub(super) const fn argument_range(self) -> (usize, usize) {
         match self {
             Self::Throttle => (5, 6),
             Self::Check => (3, usize::MAX),
@@ -83,45 +83,47 @@ impl Command {
         }
     }
 
-    /// Whether it may be used before the password was given.
-    pub(super) const fn is_for_everybody(self) -> bool {
+    /// Returns whether it may be used before authentication.
+    pub(super) const fn is_allowed_without_auth(self) -> bool {
         matches!(self, Self::Auth | Self::Hello | Self::Quit | Self::Reset)
     }
 
     fn summary(self) -> &'static str {
         match self {
-            Self::Throttle => "Takes units from the bucket of a key, if they are there.",
-            Self::Check => "Says whether a request may go ahead under the rules.",
-            Self::Auth => "Gives the password.",
-            Self::Client => "Tells, or asks, about the connection.",
+            Self::Throttle => "Takes units from the bucket of a key if they are available.",
+            Self::Check => "Checks a request against the rules.",
+            Self::Auth => "Authenticates the connection.",
+            Self::Client => "Sets or returns properties of the connection.",
             Self::Commands => "Lists the commands.",
-            Self::Config => "Has nothing to tell.",
+            Self::Config => "Returns a few fixed settings.",
             Self::Echo => "Returns the given text.",
-            Self::Hello => "Chooses the version of the protocol.",
-            Self::Info => "Says what the server is.",
-            Self::Ping => "Says that the server is there.",
+            Self::Hello => "Selects the version of the protocol.",
+            Self::Info => "Returns information about the server.",
+            Self::Ping => "Returns PONG or the given text.",
             Self::Quit => "Closes the connection.",
-            Self::Reset => "Makes the connection as good as new.",
-            Self::Select => "Chooses the database, of which there is one.",
+            Self::Reset => "Resets the connection.",
+            Self::Select => "Selects the database; the only one is 0.",
         }
     }
 
-    /// How many arguments it takes, as Redis says it: negative for at least so many.
+    /// Returns its arity as Redis defines it: negative for a minimum.
     fn arity(self) -> i64 {
-        let (least, most) = self.takes();
+        let (least, most) = self.argument_range();
         let count = i64::try_from(least).unwrap_or(i64::MAX);
         if least == most { count } else { -count }
     }
 
-    /// What `COMMAND INFO` says of it.
-    pub(super) fn describe(self, replies: &mut Replies, version: Version) {
+    /// Writes its entry of `COMMAND INFO`.
+    pub(super) fn describe(self, replies: &mut ReplyWriter, version: Version) {
         replies.array(10);
         replies.bulk(self.name());
         replies.integer(self.arity());
         let flags: &[&'static str] = match self {
             Self::Throttle => &["write", "denyoom", "fast"],
             Self::Check => &["write", "fast"],
-            _ if self.is_for_everybody() => &["noscript", "loading", "stale", "fast", "no_auth"],
+            _ if self.is_allowed_without_auth() => {
+                &["noscript", "loading", "stale", "fast", "no_auth"]
+            }
             _ => &["loading", "stale", "fast"],
         };
         replies.set(flags.len(), version);
@@ -129,18 +131,18 @@ impl Command {
             replies.simple(flag);
         }
         let (first, last, step) = if self == Self::Throttle { (1, 1, 1) } else { (0, 0, 0) };
-        for place in [first, last, step] {
-            replies.integer(place);
+        for position in [first, last, step] {
+            replies.integer(position);
         }
-        // Categories of access, hints, ways to find keys, and commands below it: none.
+        // ACL categories, tips, key specifications and subcommands: none.
         replies.set(0, version);
         replies.set(0, version);
         replies.set(0, version);
         replies.array(0);
     }
 
-    /// What `COMMAND DOCS` says of it.
-    pub(super) fn document(self, replies: &mut Replies, version: Version) {
+    /// Writes its entry of `COMMAND DOCS`.
+    pub(super) fn document(self, replies: &mut ReplyWriter, version: Version) {
         let group =
             if matches!(self, Self::Throttle | Self::Check) { "module" } else { "connection" };
         replies.bulk(self.name());

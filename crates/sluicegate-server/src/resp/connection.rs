@@ -1,4 +1,4 @@
-//! One connection: reads what there is, has it answered, and sends all answers at once.
+//! Serves one RESP connection: reads commands, and sends their replies together.
 
 use std::future::{Future, poll_fn};
 use std::io::{self, ErrorKind};
@@ -13,67 +13,68 @@ use tokio::task::yield_now;
 use tokio::time::timeout;
 
 use super::Resp;
-use super::bench::{Bench, Next, READ};
+use super::pipeline::{NextStep, Pipeline, READ_BUFFER};
 use super::session::Session;
-use crate::measured::Measured;
-use crate::server::{Begun, Stopping, WRITE_TIMEOUT};
+use crate::server::{AcceptedStream, ShutdownSignal, WRITE_TIMEOUT};
+use crate::store_stats::StoreStats;
 
-/// How long a client may be silent in the middle of a command.
+/// The time limit for the rest of a command.
 const READ_TIMEOUT: Duration = Duration::from_secs(10);
-/// How long, and how many bytes, a connection is still listened to after the last answer. Closing
-/// one with bytes unread resets it, and the answer may be lost with it.
-const LINGERING: Duration = Duration::from_secs(1);
-const LINGERING_BYTES: usize = 2 * 1_024 * 1_024;
+/// The time and the bytes that are still read after the last reply.
+///
+/// Closing a connection with unread bytes resets it, and the reply may be lost.
+const LINGER_TIME: Duration = Duration::from_secs(1);
+const LINGER_BYTES: usize = 2 * 1_024 * 1_024;
 
 /// One connection.
 pub(super) struct Connection<S> {
     resp: Arc<Resp<S>>,
-    stream: Begun,
+    stream: AcceptedStream,
     session: Session,
-    /// The start of a command.
-    begun: Vec<u8>,
-    /// Nothing is learned before there is so much of it.
+    /// The start of an incomplete command.
+    partial: Vec<u8>,
+    /// The number of its bytes that the parser needs next.
     needs: usize,
-    stopping: Stopping,
-    /// Whether this task is woken when it is time to stop.
-    is_woken: bool,
+    signal: ShutdownSignal,
+    /// Whether the shutdown signal wakes this task.
+    is_registered: bool,
 }
 
-/// What came of waiting for bytes.
-enum Came {
-    Bytes(Box<Bench>),
-    /// The client has sent everything.
+/// The outcome of waiting for bytes.
+enum ReadOutcome {
+    Bytes(Box<Pipeline>),
+    /// The client has closed its side.
     End,
-    /// It is time to stop, and nothing is there that could be answered.
+    /// Shutdown has begun, and no bytes are there to answer.
     Stop,
 }
 
-impl<S: Measured> Connection<S> {
-    pub(super) fn new(resp: Arc<Resp<S>>, stream: Begun, stopping: Stopping) -> Self {
+impl<S: StoreStats> Connection<S> {
+    pub(super) fn new(resp: Arc<Resp<S>>, stream: AcceptedStream, signal: ShutdownSignal) -> Self {
         let session = Session::new(stream.peer(), resp.password().is_none());
-        Self { resp, stream, session, begun: Vec::new(), needs: 1, stopping, is_woken: false }
+        Self { resp, stream, session, partial: Vec::new(), needs: 1, signal, is_registered: false }
     }
 
-    /// Answers commands until the client has had enough, or it is time to stop.
+    /// Answers commands until the client closes the connection or shutdown begins.
     pub(super) async fn serve(mut self) -> io::Result<()> {
-        let mut heard = self.stopping.clone();
-        let mut stop = pin!(heard.begun());
+        let mut signal = self.signal.clone();
+        let mut stop = pin!(signal.begun());
         loop {
-            let bench = match self.read(stop.as_mut()).await? {
-                Came::Bytes(bench) => bench,
-                Came::End | Came::Stop => return self.close().await,
+            let pipeline = match self.read(stop.as_mut()).await? {
+                ReadOutcome::Bytes(pipeline) => pipeline,
+                ReadOutcome::End | ReadOutcome::Stop => return self.close().await,
             };
-            let is_much = bench.rest().len() >= READ;
-            let Some(bench) = self.answer(bench).await? else {
+            let is_large = pipeline.rest().len() >= READ_BUFFER;
+            let Some(pipeline) = self.answer(pipeline).await? else {
                 self.close().await?;
                 return self.linger().await;
             };
-            self.keep(&bench);
-            bench.leave();
-            // There may be so much to come that it is never waited for, and the others on this
-            // thread should not have to.
-            if is_much {
-                if self.stopping.has_begun() {
+            self.keep(&pipeline);
+            pipeline.release();
+            // A client that sends without pause would never make this task wait; yielding lets the
+            // other connections of this thread run.
+            if is_large {
+                if self.signal.has_begun() {
                     return self.close().await;
                 }
                 yield_now().await;
@@ -81,57 +82,57 @@ impl<S: Measured> Connection<S> {
         }
     }
 
-    /// Answers everything that was read; `None` if that was the last.
-    async fn answer(&mut self, mut bench: Box<Bench>) -> io::Result<Option<Box<Bench>>> {
-        if bench.rest().len() < self.needs {
-            return Ok(Some(bench));
+    /// Answers the commands that were read; `None` if the connection is to be closed.
+    async fn answer(&mut self, mut pipeline: Box<Pipeline>) -> io::Result<Option<Box<Pipeline>>> {
+        if pipeline.rest().len() < self.needs {
+            return Ok(Some(pipeline));
         }
         loop {
-            let next = bench.advance(&mut self.session, &self.resp);
-            if next == Next::Ask {
-                // Set aside: most stores answer at once, and a connection that waits is to be small.
-                Box::pin(bench.ask(&self.session, &self.resp)).await;
+            let next = pipeline.advance(&mut self.session, &self.resp);
+            if next == NextStep::Decide {
+                // Boxed to keep the future of a connection small: most stores answer at once.
+                Box::pin(pipeline.decide(&self.session, &self.resp)).await;
                 continue;
             }
-            self.write(&mut bench.replies.bytes).await?;
+            self.write(&mut pipeline.replies.bytes).await?;
             match next {
-                Next::Ask | Next::Send => {}
-                Next::Read { needs } => {
+                NextStep::Decide | NextStep::Send => {}
+                NextStep::Read { needs } => {
                     self.needs = needs;
-                    return Ok(Some(bench));
+                    return Ok(Some(pipeline));
                 }
-                Next::Close => return Ok(None),
+                NextStep::Close => return Ok(None),
             }
         }
     }
 
-    /// Keeps the start of a command, and nothing if there is none.
-    fn keep(&mut self, bench: &Bench) {
-        self.begun.clear();
-        match bench.rest() {
-            [] if self.begun.capacity() > 0 => self.begun = Vec::new(),
-            rest => self.begun.extend_from_slice(rest),
+    /// Keeps the start of an incomplete command; frees the buffer if there is none.
+    fn keep(&mut self, pipeline: &Pipeline) {
+        self.partial.clear();
+        match pipeline.rest() {
+            [] if self.partial.capacity() > 0 => self.partial = Vec::new(),
+            rest => self.partial.extend_from_slice(rest),
         }
     }
 
-    /// Waits for bytes: for ever between two commands, not for long within one.
-    async fn read(&mut self, stop: Pin<&mut impl Future<Output = ()>>) -> io::Result<Came> {
-        let Self { stream, begun, stopping, is_woken, .. } = self;
+    /// Waits for bytes: without limit between commands, for [`READ_TIMEOUT`] within one.
+    async fn read(&mut self, stop: Pin<&mut impl Future<Output = ()>>) -> io::Result<ReadOutcome> {
+        let Self { stream, partial, signal, is_registered, .. } = self;
         let mut stop = stop;
-        let came = poll_fn(|context| {
-            if let Poll::Ready(came) = poll_bytes(stream, begun, context) {
-                return Poll::Ready(came);
+        let read = poll_fn(|context| {
+            if let Poll::Ready(outcome) = poll_bytes(stream, partial, context) {
+                return Poll::Ready(outcome);
             }
-            // Asked to wake it once, it does so whenever that may be; from then on a look will do.
-            if stopping.has_begun() || !replace(is_woken, true) {
-                return stop.as_mut().poll(context).map(|()| Ok(Came::Stop));
+            // One poll registers the waker for good; later polls only read the flag.
+            if signal.has_begun() || !replace(is_registered, true) {
+                return stop.as_mut().poll(context).map(|()| Ok(ReadOutcome::Stop));
             }
             Poll::Pending
         });
-        if begun.is_empty() {
-            return came.await;
+        if partial.is_empty() {
+            return read.await;
         }
-        timeout(READ_TIMEOUT, came).await.unwrap_or_else(|_| Err(late("the rest of a command")))
+        timeout(READ_TIMEOUT, read).await.unwrap_or_else(|_| Err(late("the rest of a command")))
     }
 
     /// Sends all of these.
@@ -139,15 +140,15 @@ impl<S: Measured> Connection<S> {
         let mut sent = 0;
         while let Some(rest) = bytes.get(sent..).filter(|rest| !rest.is_empty()) {
             let stream = &mut self.stream;
-            // Nearly always there is room at once, and nothing to be timed.
-            let at_once =
+            // Polled once without a timer, because the socket nearly always has room.
+            let first_try =
                 poll_fn(|context| Poll::Ready(Pin::new(&mut *stream).poll_write(context, rest)));
-            let written = match at_once.await {
+            let written = match first_try.await {
                 Poll::Ready(written) => written?,
                 Poll::Pending => {
                     let written =
                         poll_fn(|context| Pin::new(&mut *stream).poll_write(context, rest));
-                    let late = |_| Err(late("a client to read its answers"));
+                    let late = |_| Err(late("the client to read its replies"));
                     timeout(WRITE_TIMEOUT, written).await.unwrap_or_else(late)?
                 }
             };
@@ -160,17 +161,17 @@ impl<S: Measured> Connection<S> {
         Ok(())
     }
 
-    /// Says that nothing more is to come.
+    /// Closes the sending side.
     async fn close(&mut self) -> io::Result<()> {
         let stream = &mut self.stream;
         poll_fn(|context| Pin::new(&mut *stream).poll_shutdown(context)).await
     }
 
-    /// Reads what is still to come, for a while.
+    /// Reads and discards further bytes for a while.
     async fn linger(&mut self) -> io::Result<()> {
         let stream = &mut self.stream;
         let all = async {
-            let mut left = LINGERING_BYTES;
+            let mut left = LINGER_BYTES;
             let mut bytes = vec![0; 4 * 1_024];
             while left > 0 {
                 let mut buffer = ReadBuf::new(&mut bytes);
@@ -182,31 +183,31 @@ impl<S: Measured> Connection<S> {
             }
             Ok(())
         };
-        timeout(LINGERING, all).await.unwrap_or(Ok(()))
+        timeout(LINGER_TIME, all).await.unwrap_or(Ok(()))
     }
 }
 
-/// Reads what is there behind the start of a command, if anything is.
+/// Reads available bytes into a pipeline, after the start of a command.
 fn poll_bytes(
-    stream: &mut Begun,
-    begun: &[u8],
+    stream: &mut AcceptedStream,
+    partial: &[u8],
     context: &mut Context<'_>,
-) -> Poll<io::Result<Came>> {
-    let mut bench = Bench::take();
-    let mut buffer = ReadBuf::new(bench.room(begun.len()));
+) -> Poll<io::Result<ReadOutcome>> {
+    let mut pipeline = Pipeline::take();
+    let mut buffer = ReadBuf::new(pipeline.room(partial.len()));
     let polled = Pin::new(stream).poll_read(context, &mut buffer);
     let read = buffer.filled().len();
     match polled {
         Poll::Ready(Ok(())) if read > 0 => {
-            bench.fill(begun, read);
-            return Poll::Ready(Ok(Came::Bytes(bench)));
+            pipeline.fill(partial, read);
+            return Poll::Ready(Ok(ReadOutcome::Bytes(pipeline)));
         }
-        _ => bench.leave(),
+        _ => pipeline.release(),
     }
-    polled.map(|ended| ended.map(|()| Came::End))
+    polled.map(|ended| ended.map(|()| ReadOutcome::End))
 }
 
-/// Something that takes too long.
+/// Creates a timeout error.
 fn late(awaited: &str) -> io::Error {
-    io::Error::new(ErrorKind::TimedOut, format!("it took too long to wait for {awaited}"))
+    io::Error::new(ErrorKind::TimedOut, format!("timed out waiting for {awaited}"))
 }

@@ -1,9 +1,9 @@
-//! What a connection has agreed on, and the commands about it.
+//! The state of a RESP session, and the commands about it.
 
-mod about;
+mod auth;
 mod client;
 mod hello;
-mod password;
+mod server_info;
 
 use std::fmt::Write;
 use std::net::SocketAddr;
@@ -13,71 +13,71 @@ use super::Resp;
 use super::arguments::Arguments;
 use super::command::Command;
 use super::integer;
-use super::parsing::Violation;
-use super::replies::{Replies, Shown, Version};
-use crate::measured::Measured;
+use super::parser::ProtocolError;
+use super::reply_writer::{Excerpt, ReplyWriter, Version};
+use crate::store_stats::StoreStats;
 
-/// What a connection has agreed on.
+/// The state of a session.
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) version: Version,
-    /// Whether the password was given, or none is needed.
-    pub(super) is_trusted: bool,
+    /// Whether the client has authenticated, or no password is needed.
+    pub(super) is_authenticated: bool,
     id: u64,
     peer: SocketAddr,
-    /// What the client calls itself.
+    /// The name that the client has set.
     name: Box<[u8]>,
 }
 
-/// What happens after an answer.
+/// The action after a reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Then {
-    GoOn,
+pub(super) enum NextAction {
+    Continue,
     Close,
 }
 
 impl Session {
-    pub(super) fn new(peer: SocketAddr, is_trusted: bool) -> Self {
+    pub(super) fn new(peer: SocketAddr, is_authenticated: bool) -> Self {
         static OPENED: AtomicU64 = AtomicU64::new(0);
         let id = OPENED.fetch_add(1, Ordering::Relaxed) + 1;
-        Self { version: Version::default(), is_trusted, id, peer, name: Box::default() }
+        Self { version: Version::default(), is_authenticated, id, peer, name: Box::default() }
     }
 
-    /// Answers a command that asks about nobody's limits.
-    pub(super) fn answer<S: Measured>(
+    /// Answers a command that checks no limit.
+    pub(super) fn answer<S: StoreStats>(
         &mut self,
         command: Command,
         arguments: Arguments<'_>,
         resp: &Resp<S>,
-        replies: &mut Replies,
-    ) -> Then {
-        let (least, most) = command.takes();
+        replies: &mut ReplyWriter,
+    ) -> NextAction {
+        let (least, most) = command.argument_range();
         if !(least..=most).contains(&arguments.len()) {
             wrong_count(replies, command.name());
-            return Then::GoOn;
+            return NextAction::Continue;
         }
         match command {
-            // Whoever asks about limits is answered elsewhere.
+            // Answered by the pipeline.
             Command::Throttle | Command::Check => {}
             Command::Auth => self.authenticate(arguments, resp.password(), replies),
-            Command::Client => self.about_client(arguments, replies),
-            Command::Commands => about::commands(arguments, replies, self.version),
-            Command::Config => about::config(arguments, replies, self.version),
+            Command::Client => self.client(arguments, replies),
+            Command::Commands => server_info::commands(arguments, replies, self.version),
+            Command::Config => server_info::config(arguments, replies, self.version),
             Command::Echo => replies.bulk(arguments.get(1).unwrap_or_default()),
             Command::Hello => self.hello(arguments, resp.password(), replies),
-            Command::Info => replies.verbatim(&about::info(resp), self.version),
+            Command::Info => replies.verbatim(&server_info::info(resp), self.version),
             Command::Ping => match arguments.get(1) {
                 Some(text) => replies.bulk(text),
                 None => replies.simple("PONG"),
             },
             Command::Quit => {
                 replies.ok();
-                return Then::Close;
+                return NextAction::Close;
             }
             Command::Reset => {
                 *self = Self {
                     version: Version::default(),
-                    is_trusted: resp.password().is_none(),
+                    is_authenticated: resp.password().is_none(),
                     name: Box::default(),
                     ..*self
                 };
@@ -89,45 +89,48 @@ impl Session {
                 None => replies.error("ERR value is not an integer or out of range"),
             },
         }
-        Then::GoOn
+        NextAction::Continue
     }
 
-    /// Answers that the password has to be given first.
-    pub(super) fn demand_password(replies: &mut Replies) {
+    /// Replies that authentication is required.
+    pub(super) fn demand_password(replies: &mut ReplyWriter) {
         replies.error("NOAUTH Authentication required.");
     }
 }
 
-/// Answers a command that does not exist, or finds that it is none.
-pub(super) fn unknown(arguments: Arguments<'_>, replies: &mut Replies) -> Result<(), Violation> {
+/// Answers an unknown command; the error is that it is an HTTP request.
+pub(super) fn unknown(
+    arguments: Arguments<'_>,
+    replies: &mut ReplyWriter,
+) -> Result<(), ProtocolError> {
     let name = arguments.name();
     let is = |word: &str| name.eq_ignore_ascii_case(word.as_bytes());
     let version = arguments.get(2).filter(|_| arguments.len() == 3);
     if is("post") || is("host:") || version.is_some_and(|word| word.starts_with(b"HTTP/")) {
-        return Err(Violation::Http);
+        return Err(ProtocolError::Http);
     }
     let mut shown = String::new();
     for argument in arguments.from(1) {
-        let Some(left) = Shown::MOST.checked_sub(shown.len()).filter(|left| *left > 0) else {
+        let Some(left) = Excerpt::MAX.checked_sub(shown.len()).filter(|left| *left > 0) else {
             break;
         };
         let argument = argument.get(..left).unwrap_or(argument);
-        // Writing to memory does not fail.
-        let _ = write!(shown, "'{}' ", Shown(argument));
+        // Writing to a `String` does not fail.
+        let _ = write!(shown, "'{}' ", Excerpt(argument));
     }
     replies.error(format_args!(
         "ERR unknown command '{}', with args beginning with: {shown}",
-        Shown(name)
+        Excerpt(name)
     ));
     Ok(())
 }
 
-fn wrong_count(replies: &mut Replies, command: &str) {
+fn wrong_count(replies: &mut ReplyWriter, command: &str) {
     replies.error(format_args!("ERR wrong number of arguments for '{command}' command"));
 }
 
-fn unknown_subcommand(arguments: Arguments<'_>, replies: &mut Replies) {
+fn unknown_subcommand(arguments: Arguments<'_>, replies: &mut ReplyWriter) {
     let name = String::from_utf8_lossy(arguments.name()).to_ascii_uppercase();
-    let found = Shown(arguments.get(1).unwrap_or_default());
+    let found = Excerpt(arguments.get(1).unwrap_or_default());
     replies.error(format_args!("ERR unknown subcommand '{found}'. Try {name} HELP."));
 }

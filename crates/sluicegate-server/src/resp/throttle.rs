@@ -1,124 +1,127 @@
-//! `CL.THROTTLE`: the command brings key and quota, and is answered as redis-cell answers it.
+//! `CL.THROTTLE`: the command brings key and quota; the reply is that of redis-cell.
 //!
-//! Commands that arrived together are decided together, and nothing is allocated for one of them.
+//! Commands that arrive together are decided as a batch, without an allocation per command.
 
-mod limits;
-mod mistake;
+mod error;
+mod limit_cache;
 
-use sluicegate::{Ask, Check, Cost, Decision, Limiter, Memory, Plan, Span, Store};
+use sluicegate::{Check, Cost, Decision, Limiter, Memory, Operation, Plan, Span, Store};
 use sluicegate_rules::Algorithm;
 use smallvec::SmallVec;
 
-use self::limits::{Limits, NoPlace, Place, Terms};
-pub(super) use self::mistake::Mistake;
+pub(super) use self::error::ArgumentError;
+use self::limit_cache::{CacheError, CacheSlot, CellQuota, LimitCache};
 use super::arguments::Arguments;
 use super::integer;
-use super::parsing::Argument;
-use super::replies::Replies;
+use super::parser::Argument;
+use super::reply_writer::ReplyWriter;
 use crate::metrics::Metrics;
 
-/// How many checks are made at a time; as many as a store in memory fetches together.
-const TOGETHER: usize = 16;
+/// The size of a batch of checks: as many as the memory store prefetches.
+const BATCH: usize = 16;
 
-/// Throttles that wait to be decided, in their order.
+/// The queue of throttles to be decided, in order.
 #[derive(Debug, Default)]
 pub(super) struct Throttles {
-    limits: Limits,
-    waiting: Vec<Throttle>,
+    limits: LimitCache,
+    queue: Vec<Throttle>,
     decisions: Vec<Decision>,
 }
 
-/// A throttle that waits to be decided.
+/// A throttle in the queue.
 #[derive(Debug, Clone, Copy)]
 struct Throttle {
     key: Argument,
-    limit: Place,
+    limit: CacheSlot,
     quantity: i64,
 }
 
-/// Why a throttle does not wait with the others.
+/// The reason that a throttle cannot be queued.
 #[derive(Debug)]
-pub(super) enum NotAdded {
-    /// The others have to be decided first.
+pub(super) enum ThrottleError {
+    /// The slot of its limit is in use until the queue is decided.
     Full,
-    /// It says something else than it has to.
-    Wrong(Mistake),
+    /// An argument is invalid.
+    Invalid(ArgumentError),
 }
 
-impl From<Mistake> for NotAdded {
-    fn from(mistake: Mistake) -> Self {
-        Self::Wrong(mistake)
+impl From<ArgumentError> for ThrottleError {
+    fn from(error: ArgumentError) -> Self {
+        Self::Invalid(error)
     }
 }
 
 impl Throttles {
     pub(super) fn is_empty(&self) -> bool {
-        self.waiting.is_empty()
+        self.queue.is_empty()
     }
 
-    /// Adds a command to those that wait.
+    /// Queues a command.
     #[inline]
-    pub(super) fn add(&mut self, arguments: Arguments<'_>) -> Result<(), NotAdded> {
-        let ([_, key, max_burst, count, period], quantity) = match arguments.places {
+    pub(super) fn add(&mut self, arguments: Arguments<'_>) -> Result<(), ThrottleError> {
+        let ([_, key, max_burst, count, period], quantity) = match arguments.positions {
             [name, key, burst, count, period] => ([name, key, burst, count, period], None),
             [name, key, burst, count, period, quantity] => {
                 ([name, key, burst, count, period], Some(quantity))
             }
-            _ => return Err(Mistake::Usage.into()),
+            _ => return Err(ArgumentError::Usage.into()),
         };
         let number = |argument: &Argument| {
             let text = argument.of(arguments.bytes);
-            integer(text).ok_or_else(|| Mistake::NotAnInteger(text.to_vec()))
+            integer(text).ok_or_else(|| ArgumentError::NotAnInteger(text.to_vec()))
         };
-        let terms =
-            Terms { max_burst: number(max_burst)?, count: number(count)?, period: number(period)? };
+        let quota = CellQuota {
+            max_burst: number(max_burst)?,
+            count: number(count)?,
+            period: number(period)?,
+        };
         let quantity = quantity.map_or(Ok(1), number)?;
         let bytes = key.of(arguments.bytes).len();
         if bytes > Limiter::<Memory>::MAX_KEY {
-            return Err(Mistake::LongKey { bytes }.into());
+            return Err(ArgumentError::LongKey { bytes }.into());
         }
-        let limit = self.limits.place(terms).map_err(|why| match why {
-            NoPlace::Taken => NotAdded::Full,
-            NoPlace::Wrong(mistake) => mistake.into(),
+        let limit = self.limits.insert(quota).map_err(|error| match error {
+            CacheError::Occupied => ThrottleError::Full,
+            CacheError::Invalid(error) => error.into(),
         })?;
-        self.waiting.push(Throttle { key: *key, limit, quantity });
+        self.queue.push(Throttle { key: *key, limit, quantity });
         Ok(())
     }
 
-    /// Decides those that wait, as far as the store does not have to be waited for, and answers them.
-    pub(super) fn decide_at_once<S: Store>(
+    /// Decides queued throttles while the store needs no waiting, and writes their replies.
+    pub(super) fn decide_now<S: Store>(
         &mut self,
         limiter: &Limiter<S>,
         metrics: &Metrics,
         bytes: &[u8],
-        replies: &mut Replies,
+        replies: &mut ReplyWriter,
     ) {
         self.decisions.clear();
-        for throttles in self.waiting.chunks(TOGETHER) {
-            let checks: SmallVec<[Check<'_>; TOGETHER]> =
+        for throttles in self.queue.chunks(BATCH) {
+            let checks: SmallVec<[Check<'_>; BATCH]> =
                 throttles.iter().filter_map(|one| one.check(bytes, &self.limits)).collect();
             if limiter.check_many_at_once(&checks, &mut self.decisions) < throttles.len() {
                 break;
             }
         }
-        let mut counted = Counted::default();
-        for (throttle, decision) in self.waiting.iter().zip(&self.decisions) {
-            counted.add(throttle, decision);
+        let mut counts = OutcomeCounts::default();
+        for (throttle, decision) in self.queue.iter().zip(&self.decisions) {
+            counts.add(throttle, decision);
             answer(decision, replies);
         }
-        counted.tell(metrics);
-        self.forget(self.decisions.len());
+        counts.publish(metrics);
+        self.dequeue(self.decisions.len());
     }
 
-    /// Decides those that wait, however long the store takes, and answers them.
+    /// Decides the queued throttles, waiting for the store, and writes their replies.
     pub(super) async fn decide<S: Store>(
         &mut self,
         limiter: &Limiter<S>,
         metrics: &Metrics,
         bytes: &[u8],
-        replies: &mut Replies,
+        replies: &mut ReplyWriter,
     ) {
-        let checks = self.waiting.iter().filter_map(|one| one.check(bytes, &self.limits));
+        let checks = self.queue.iter().filter_map(|one| one.check(bytes, &self.limits));
         let plans: Vec<Plan<'_>> = checks
             .map(|check| {
                 let mut plan = Plan::new();
@@ -126,61 +129,65 @@ impl Throttles {
                 plan
             })
             .collect();
-        let mut counted = Counted::default();
+        let mut counts = OutcomeCounts::default();
         let verdicts = limiter.check_plans(&plans).await;
-        for (throttle, verdict) in self.waiting.iter().zip(&verdicts) {
+        for (throttle, verdict) in self.queue.iter().zip(&verdicts) {
             match verdict {
                 Ok(verdict) => {
                     if let [Some(decision)] = verdict.decisions() {
-                        counted.add(throttle, decision);
+                        counts.add(throttle, decision);
                         answer(decision, replies);
                     }
                 }
                 Err(error) => {
-                    counted.others += 1;
+                    counts.others += 1;
                     replies.error(format_args!("Cell error: {error}"));
                 }
             }
         }
-        counted.tell(metrics);
-        self.forget(self.waiting.len());
+        counts.publish(metrics);
+        self.dequeue(self.queue.len());
     }
 
-    /// The first so many have been answered.
-    fn forget(&mut self, answered: usize) {
-        if answered >= self.waiting.len() {
-            self.waiting.clear();
+    /// Removes the throttles that have been answered.
+    fn dequeue(&mut self, answered: usize) {
+        if answered >= self.queue.len() {
+            self.queue.clear();
             self.limits.release();
         } else {
-            self.waiting.drain(..answered);
+            self.queue.drain(..answered);
         }
     }
 }
 
 impl Throttle {
-    /// What is asked of the store; there is always a limit where one was put.
+    /// Returns the check; the slot always has a limit while the throttle is queued.
     #[inline]
-    fn check<'a>(&self, bytes: &'a [u8], limits: &'a Limits) -> Option<Check<'a>> {
+    fn check<'a>(&self, bytes: &'a [u8], limits: &'a LimitCache) -> Option<Check<'a>> {
         let check = Check::new(limits.at(self.limit)?, self.key.of(bytes));
         if self.quantity == 1 {
             return Some(check);
         }
-        // More than can be counted exactly is more than any limit ever holds.
+        // Clamped: a cost above the exact range is above the capacity of any limit, too.
         let cost = Cost::new(self.quantity.unsigned_abs()).unwrap_or(Cost::MAX);
-        Some(if self.quantity < 0 { check.ask(Ask::Refund(cost)) } else { check.cost(cost) })
+        Some(if self.quantity < 0 {
+            check.with_operation(Operation::Refund(cost))
+        } else {
+            check.cost(cost)
+        })
     }
 }
 
-/// What is counted of commands that are answered together.
+/// The outcomes of a batch of commands, for the metrics.
 #[derive(Debug, Default)]
-struct Counted {
+struct OutcomeCounts {
     allowed: u64,
     refused: u64,
-    /// What was given back, or could not be decided.
+    /// Refunds, and throttles that could not be decided.
     others: u64,
 }
 
-impl Counted {
+impl OutcomeCounts {
     #[inline]
     fn add(&mut self, throttle: &Throttle, decision: &Decision) {
         if throttle.quantity < 0 {
@@ -192,16 +199,18 @@ impl Counted {
         }
     }
 
-    fn tell(&self, metrics: &Metrics) {
+    fn publish(&self, metrics: &Metrics) {
         metrics.throttled_many(Algorithm::TokenBucket, self.allowed, self.refused);
         metrics.resp().throttles(self.allowed + self.refused + self.others);
     }
 }
 
-/// Whether it is limited, the most there ever is, what is left, and after how many seconds to ask
-/// again (-1 if there is no need, or no use) and there is all of it again.
+/// Writes the reply: limited or not, capacity, remaining units, and two times in seconds.
+///
+/// The first is the time to wait before a retry (-1 if there is none), the second the time until
+/// full recovery.
 #[inline]
-fn answer(decision: &Decision, replies: &mut Replies) {
+fn answer(decision: &Decision, replies: &mut ReplyWriter) {
     let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
     let seconds = |span: Span| whole(span.as_secs_ceil());
     replies.array(5);

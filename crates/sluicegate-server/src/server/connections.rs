@@ -1,4 +1,4 @@
-//! The open connections of one thread, each a task of its own.
+//! The open connections of one thread, one task for each.
 
 use std::future::pending;
 use std::io::Write;
@@ -13,18 +13,18 @@ use tokio::task::{JoinError, JoinSet};
 use tokio::time::timeout;
 use tracing::{debug, error};
 
-use super::begun::Begun;
-use super::proxied;
-use super::stopping::Stopping;
+use super::accepted::AcceptedStream;
+use super::proxy_header;
+use super::shutdown::ShutdownSignal;
 use super::{Drained, Server};
 use crate::context::Context;
 use crate::grpc::Grpc;
 use crate::http::Http;
-use crate::measured::Measured;
 use crate::protocol::Protocol;
 use crate::resp::Resp;
+use crate::store_stats::StoreStats;
 
-/// What is said to one connection too many, where anything can be.
+/// The response to a connection above the limit.
 const FULL_HTTP: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\n\
     content-type: application/problem+json\r\ncache-control: no-store\r\n\
     retry-after: 1\r\nconnection: close\r\ncontent-length: 123\r\n\r\n\
@@ -39,15 +39,15 @@ pub(super) struct Connections<S> {
     grpc: Arc<Grpc<S>>,
     resp: Arc<Resp<S>>,
     tasks: JoinSet<()>,
-    /// How many more there may be, on all threads.
+    /// A permit for each further connection on all threads.
     room: Arc<Semaphore>,
-    stopping: Stopping,
-    /// Where connections have to come from, with a header that says for whom.
+    signal: ShutdownSignal,
+    /// The proxies that HTTP connections must come from, with a PROXY header.
     proxies: Option<Arc<TrustedNetworks>>,
 }
 
-impl<S: Measured> Connections<S> {
-    pub(super) fn new(server: &Server<S>, stopping: Stopping) -> Self {
+impl<S: StoreStats> Connections<S> {
+    pub(super) fn new(server: &Server<S>, signal: ShutdownSignal) -> Self {
         let context = &server.context;
         Self {
             context: Arc::clone(context),
@@ -56,48 +56,48 @@ impl<S: Measured> Connections<S> {
             resp: Arc::new(Resp::new(Arc::clone(context), server.resp_password.clone())),
             tasks: JoinSet::new(),
             room: Arc::clone(&server.room),
-            stopping,
+            signal,
             proxies: server.proxies.clone(),
         }
     }
 
-    /// Serves a connection in a task of its own: whatever goes wrong in it ends it alone.
+    /// Serves a connection in its own task, so that a failure ends only this connection.
     pub(super) fn open(&mut self, protocol: Protocol, stream: TcpStream, peer: SocketAddr) {
-        let Ok(place) = Arc::clone(&self.room).try_acquire_owned() else {
+        let Ok(permit) = Arc::clone(&self.room).try_acquire_owned() else {
             debug!(%peer, "too many connections are open");
-            return turn_away(protocol, stream);
+            return reject(protocol, stream);
         };
-        // Answers are small and awaited: holding one back to fill a packet only delays it.
+        // Disables Nagle's algorithm: responses are small, and clients wait for them.
         if let Err(error) = stream.set_nodelay(true) {
-            debug!(%error, "cannot turn off delayed sending");
+            debug!(%error, "cannot set TCP_NODELAY");
         }
         let connected = self.context.metrics.connected(protocol);
-        let speaking = self.speaking(protocol);
-        // Whoever asks by another protocol says for whom, or it does not matter.
+        let handler = self.handler(protocol);
+        // Only HTTP uses the PROXY header; gRPC and RESP clients name the caller themselves.
         let proxies = self.proxies.clone().filter(|_| protocol == Protocol::Http);
         self.tasks.spawn(async move {
-            let begun = match proxies {
-                None => Ok(Begun::new(stream, peer)),
-                Some(proxies) => proxied::begin(stream, peer, &proxies).await,
+            let accepted = match proxies {
+                None => Ok(AcceptedStream::new(stream, peer)),
+                Some(proxies) => proxy_header::accept(stream, peer, &proxies).await,
             };
-            match begun {
-                Ok(begun) => speaking.with(begun).await,
+            match accepted {
+                Ok(stream) => handler.serve(stream).await,
                 Err(error) => debug!(%peer, %error, "connection closed"),
             }
-            drop((connected, place));
+            drop((connected, permit));
         });
     }
 
-    fn speaking(&self, protocol: Protocol) -> Speaking<S> {
-        let stopping = self.stopping.clone();
+    fn handler(&self, protocol: Protocol) -> Handler<S> {
+        let signal = self.signal.clone();
         match protocol {
-            Protocol::Http => Speaking::Http(Arc::clone(&self.http), stopping),
-            Protocol::Grpc => Speaking::Grpc(Arc::clone(&self.grpc), stopping),
-            Protocol::Resp => Speaking::Resp(Arc::clone(&self.resp), stopping),
+            Protocol::Http => Handler::Http(Arc::clone(&self.http), signal),
+            Protocol::Grpc => Handler::Grpc(Arc::clone(&self.grpc), signal),
+            Protocol::Resp => Handler::Resp(Arc::clone(&self.resp), signal),
         }
     }
 
-    /// Waits until a connection has ended, and forgets it.
+    /// Waits until a connection has ended, and removes its task.
     pub(super) async fn reap(&mut self) {
         match self.tasks.join_next().await {
             Some(ended) => report(ended),
@@ -105,14 +105,14 @@ impl<S: Measured> Connections<S> {
         }
     }
 
-    /// Waits for connections, which know that it is time, for `patience` at most.
-    pub(super) async fn drain(mut self, patience: Duration) -> Drained {
+    /// Waits at most `limit` for the connections, which have received the shutdown signal.
+    pub(super) async fn drain(mut self, limit: Duration) -> Drained {
         let all_ended = async {
             while let Some(ended) = self.tasks.join_next().await {
                 report(ended);
             }
         };
-        if timeout(patience, all_ended).await.is_ok() {
+        if timeout(limit, all_ended).await.is_ok() {
             return Drained::All;
         }
         let connections = self.tasks.len();
@@ -121,21 +121,21 @@ impl<S: Measured> Connections<S> {
     }
 }
 
-/// A protocol, and when to come to an end with it.
-enum Speaking<S> {
-    Http(Arc<Http<S>>, Stopping),
-    Grpc(Arc<Grpc<S>>, Stopping),
-    Resp(Arc<Resp<S>>, Stopping),
+/// The handler of one protocol, and the shutdown signal.
+enum Handler<S> {
+    Http(Arc<Http<S>>, ShutdownSignal),
+    Grpc(Arc<Grpc<S>>, ShutdownSignal),
+    Resp(Arc<Resp<S>>, ShutdownSignal),
 }
 
-impl<S: Measured> Speaking<S> {
-    async fn with(self, begun: Begun) {
-        let peer = begun.peer();
+impl<S: StoreStats> Handler<S> {
+    async fn serve(self, stream: AcceptedStream) {
+        let peer = stream.peer();
         debug!(%peer, "connection opened");
         let ended = match self {
-            Self::Http(http, stopping) => http.serve(begun, stopping).await,
-            Self::Grpc(grpc, stopping) => grpc.serve(begun, stopping).await,
-            Self::Resp(resp, stopping) => resp.serve(begun, stopping).await,
+            Self::Http(http, signal) => http.serve(stream, signal).await,
+            Self::Grpc(grpc, signal) => grpc.serve(stream, signal).await,
+            Self::Resp(resp, signal) => resp.serve(stream, signal).await,
         };
         if let Err(error) = ended {
             debug!(%peer, %error, "connection ended early");
@@ -143,15 +143,15 @@ impl<S: Measured> Speaking<S> {
     }
 }
 
-/// Says why a connection is closed, if its protocol has words for it and nobody has to wait.
-fn turn_away(protocol: Protocol, stream: TcpStream) {
-    let words = match protocol {
+/// Closes a connection above the limit, with an error if the protocol and the socket allow it.
+fn reject(protocol: Protocol, stream: TcpStream) {
+    let error = match protocol {
         Protocol::Http => FULL_HTTP,
         Protocol::Resp => FULL_RESP,
         Protocol::Grpc => return,
     };
     if let Ok(mut stream) = stream.into_std() {
-        let _ = stream.write(words).and_then(|_| stream.shutdown(Shutdown::Write));
+        let _ = stream.write(error).and_then(|_| stream.shutdown(Shutdown::Write));
     }
 }
 

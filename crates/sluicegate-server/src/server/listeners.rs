@@ -1,49 +1,49 @@
-//! Where connections come in: an address for each protocol, and sockets that share it.
+//! Listening sockets: one address per protocol, shared by the sockets of all threads.
 
 use std::fmt;
 use std::io;
-use std::net::{SocketAddr, TcpListener as Bound};
+use std::net::{SocketAddr, TcpListener as StdListener};
 
 use socket2::{Domain, Socket, Type};
 use tokio::net::TcpListener;
 
 use crate::protocol::Protocol;
 
-/// How many connections may wait to be accepted.
+/// The number of connections that may wait to be accepted.
 const BACKLOG: i32 = 4_096;
 
-/// Where to listen for each protocol, if at all.
+/// The addresses to listen on, by protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Addresses {
     /// For HTTP.
     pub http: Option<SocketAddr>,
     /// For gRPC.
     pub grpc: Option<SocketAddr>,
-    /// For the protocol of Redis.
+    /// For RESP.
     pub resp: Option<SocketAddr>,
 }
 
 /// Sockets to accept connections from, at most one for each protocol.
 #[derive(Debug, Default)]
 pub struct Listeners {
-    http: Option<Bound>,
-    grpc: Option<Bound>,
-    resp: Option<Bound>,
+    http: Option<StdListener>,
+    grpc: Option<StdListener>,
+    resp: Option<StdListener>,
 }
 
-/// Why an address cannot be listened on.
+/// An address could not be bound.
 #[derive(Debug)]
 pub struct BindError {
-    /// What was to be spoken there.
+    /// The protocol of the listener.
     pub protocol: Protocol,
     /// The address.
     pub address: SocketAddr,
-    /// What the system says.
+    /// The error of the operating system.
     pub error: io::Error,
 }
 
 impl Addresses {
-    /// The address for a protocol.
+    /// Returns the address for a protocol.
     pub fn of(&self, protocol: Protocol) -> Option<SocketAddr> {
         match protocol {
             Protocol::Http => self.http,
@@ -52,14 +52,15 @@ impl Addresses {
         }
     }
 
-    /// Listens on all of them, with sockets for so many threads, among whom the system spreads
-    /// new connections.
+    /// Binds all addresses, with one set of sockets per thread.
+    ///
+    /// The operating system spreads new connections over the threads.
     ///
     /// ```
     /// # use sluicegate_server::Addresses;
     /// let any_port = "127.0.0.1:0".parse()?;
     /// let listeners = Addresses { http: Some(any_port), ..Addresses::default() }.bind(2)?;
-    /// // Whichever port it is, all sockets have the same one.
+    /// // All sockets have the same port.
     /// assert_eq!(listeners[0].addresses(), listeners[1].addresses());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -68,23 +69,23 @@ impl Addresses {
         for protocol in Protocol::ALL {
             let Some(mut address) = self.of(protocol) else { continue };
             let failed = |address| move |error| BindError { protocol, address, error };
-            // Sockets that share a port do so with those of another process, too: whether
-            // somebody is there already only one that does not share finds out.
+            // SO_REUSEPORT would share the port with another process, too. Binding once without it
+            // detects that the port is in use.
             if address.port() != 0 {
-                Bound::bind(address).map_err(failed(address))?;
+                StdListener::bind(address).map_err(failed(address))?;
             }
             for listeners in &mut all {
                 let bound = share(address).map_err(failed(address))?;
                 address = bound.local_addr().map_err(failed(address))?;
-                *listeners.place(protocol) = Some(bound);
+                *listeners.slot(protocol) = Some(bound);
             }
         }
         Ok(all)
     }
 }
 
-/// A socket that shares its address with others.
-fn share(address: SocketAddr) -> io::Result<Bound> {
+/// Binds a socket that shares its address with other sockets.
+fn share(address: SocketAddr) -> io::Result<StdListener> {
     let socket = Socket::new(Domain::for_address(address), Type::STREAM, None)?;
     #[cfg(unix)]
     socket.set_reuse_port(true)?;
@@ -97,7 +98,7 @@ fn share(address: SocketAddr) -> io::Result<Bound> {
 }
 
 impl Listeners {
-    fn place(&mut self, protocol: Protocol) -> &mut Option<Bound> {
+    fn slot(&mut self, protocol: Protocol) -> &mut Option<StdListener> {
         match protocol {
             Protocol::Http => &mut self.http,
             Protocol::Grpc => &mut self.grpc,
@@ -105,16 +106,16 @@ impl Listeners {
         }
     }
 
-    /// The same, with this socket for a protocol.
+    /// Sets the socket of a protocol.
     #[must_use]
-    pub fn and(mut self, protocol: Protocol, bound: Bound) -> Self {
-        *self.place(protocol) = Some(bound);
+    pub fn and(mut self, protocol: Protocol, bound: StdListener) -> Self {
+        *self.slot(protocol) = Some(bound);
         self
     }
 
-    /// Where they listen.
+    /// Returns the addresses of the sockets.
     pub fn addresses(&self) -> Addresses {
-        let address = |bound: &Option<Bound>| bound.as_ref()?.local_addr().ok();
+        let address = |bound: &Option<StdListener>| bound.as_ref()?.local_addr().ok();
         Addresses {
             http: address(&self.http),
             grpc: address(&self.grpc),
@@ -122,16 +123,16 @@ impl Listeners {
         }
     }
 
-    /// The same for this runtime.
-    pub(super) fn listen(self) -> io::Result<Listening> {
-        let listen = |bound: Option<Bound>| {
-            let set = |bound: Bound| {
+    /// Registers the sockets with this runtime.
+    pub(super) fn listen(self) -> io::Result<TokioListeners> {
+        let listen = |bound: Option<StdListener>| {
+            let set = |bound: StdListener| {
                 bound.set_nonblocking(true)?;
                 TcpListener::from_std(bound)
             };
             bound.map(set).transpose()
         };
-        Ok(Listening {
+        Ok(TokioListeners {
             http: listen(self.http)?,
             grpc: listen(self.grpc)?,
             resp: listen(self.resp)?,
@@ -139,23 +140,23 @@ impl Listeners {
     }
 }
 
-/// For HTTP alone.
-impl From<Bound> for Listeners {
-    fn from(bound: Bound) -> Self {
+/// Listens for HTTP only.
+impl From<StdListener> for Listeners {
+    fn from(bound: StdListener) -> Self {
         Self::default().and(Protocol::Http, bound)
     }
 }
 
-/// Listeners of one runtime.
+/// The listeners of one runtime.
 #[derive(Debug)]
-pub(super) struct Listening {
+pub(super) struct TokioListeners {
     http: Option<TcpListener>,
     grpc: Option<TcpListener>,
     resp: Option<TcpListener>,
 }
 
-impl Listening {
-    /// The next connection, and what is spoken on it.
+impl TokioListeners {
+    /// Accepts the next connection, and returns its protocol.
     pub(super) async fn accept(
         &self,
     ) -> (Protocol, io::Result<(tokio::net::TcpStream, SocketAddr)>) {

@@ -1,4 +1,4 @@
-//! The threads that connections are served on, a runtime for each.
+//! The server threads, each with its own runtime.
 
 use std::io;
 use std::sync::Arc;
@@ -8,42 +8,42 @@ use tokio::runtime::Builder;
 use tokio::sync::oneshot;
 
 use super::listeners::Listeners;
-use super::stopping::Stopping;
+use super::shutdown::ShutdownSignal;
 use super::{Drained, Server, worker};
-use crate::measured::Measured;
+use crate::store_stats::StoreStats;
 
-/// Threads that serve, each until it is told to stop.
+/// The running threads; each serves until shutdown.
 pub(super) struct Threads {
-    ends: Vec<oneshot::Receiver<io::Result<Drained>>>,
+    outcomes: Vec<oneshot::Receiver<io::Result<Drained>>>,
 }
 
 impl Threads {
-    pub(super) fn start<S: Measured>(
+    pub(super) fn start<S: StoreStats>(
         server: &Arc<Server<S>>,
         listeners: Vec<Listeners>,
-        stopping: &Stopping,
+        signal: &ShutdownSignal,
     ) -> io::Result<Self> {
-        let mut ends = Vec::with_capacity(listeners.len());
+        let mut outcomes = Vec::with_capacity(listeners.len());
         for (number, listeners) in listeners.into_iter().enumerate() {
             let runtime = Builder::new_current_thread().enable_all().build()?;
-            let (server, stopping) = (Arc::clone(server), stopping.clone());
-            let (end, ended) = oneshot::channel();
+            let (server, signal) = (Arc::clone(server), signal.clone());
+            let (sender, ended) = oneshot::channel();
             thread::Builder::new().name(format!("serving-{number}")).spawn(move || {
-                let drained = runtime.block_on(worker::work(server, listeners, stopping));
-                // Whoever waits for it may have gone.
-                let _ = end.send(drained);
+                let drained = runtime.block_on(worker::work(server, listeners, signal));
+                // The receiver may be gone.
+                let _ = sender.send(drained);
             })?;
-            ends.push(ended);
+            outcomes.push(ended);
         }
-        Ok(Self { ends })
+        Ok(Self { outcomes })
     }
 
-    /// What became of all connections, once every thread has ended.
+    /// Waits until every thread has ended, and returns the outcome for all connections.
     pub(super) async fn ended(self) -> io::Result<Drained> {
         let mut all = Drained::All;
-        for ended in self.ends {
-            let died = |_| Err(io::Error::other("a thread that served has died"));
-            all = all.and(ended.await.unwrap_or_else(died)?);
+        for ended in self.outcomes {
+            let panicked = |_| Err(io::Error::other("a server thread has panicked"));
+            all = all.and(ended.await.unwrap_or_else(panicked)?);
         }
         Ok(all)
     }

@@ -1,4 +1,4 @@
-//! One thread's part of the server: accepts connections until told to stop, then lets them finish.
+//! The loop of one server thread: accepts connections until shutdown, then drains them.
 
 use std::io;
 use std::sync::Arc;
@@ -10,36 +10,39 @@ use tracing::{debug, warn};
 
 use super::connections::Connections;
 use super::listeners::Listeners;
-use super::stopping::Stopping;
+use super::shutdown::ShutdownSignal;
 use super::{Drained, Server};
-use crate::measured::Measured;
+use crate::store_stats::StoreStats;
 
-/// How long to leave a listener alone that cannot accept, for instance because no file
-/// descriptors are left: trying at once would spin.
+/// The pause after a failed accept.
+///
+/// Without it the loop would spin, for instance while no file descriptors are left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// Serves until told to stop.
-pub(super) async fn work<S: Measured>(
+/// Serves until shutdown.
+pub(super) async fn work<S: StoreStats>(
     server: Arc<Server<S>>,
     listeners: Listeners,
-    mut stopping: Stopping,
+    mut signal: ShutdownSignal,
 ) -> io::Result<Drained> {
     let listening = listeners.listen()?;
-    let mut connections = Connections::new(&server, stopping.clone());
+    let mut connections = Connections::new(&server, signal.clone());
     loop {
         let (protocol, accepted) = select! {
             biased;
-            () = stopping.begun() => break,
+            () = signal.begun() => break,
             () = connections.reap() => continue,
             accepted = listening.accept() => accepted,
         };
         match accepted {
             Ok((stream, peer)) => connections.open(protocol, stream, peer),
-            Err(error) if concerns_one_connection(&error) => debug!(%error, "not accepted"),
+            Err(error) if concerns_one_connection(&error) => {
+                debug!(%error, "connection not accepted");
+            }
             Err(error) => {
                 warn!(%error, "cannot accept connections; trying again in {ACCEPT_PAUSE:?}");
                 select! {
-                    () = stopping.begun() => break,
+                    () = signal.begun() => break,
                     () = sleep(ACCEPT_PAUSE) => {}
                 }
             }
@@ -49,7 +52,7 @@ pub(super) async fn work<S: Measured>(
     Ok(connections.drain(server.shutdown_timeout).await)
 }
 
-/// Whether only the connection being accepted failed, not the listener.
+/// Returns whether only the connection failed, not the listener.
 fn concerns_one_connection(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)

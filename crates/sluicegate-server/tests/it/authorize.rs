@@ -1,11 +1,11 @@
-//! Proxies that ask about each request before they pass it on.
+//! Tests of `/v1/authorize`, for proxies that check each request before they forward it.
 
 use std::fmt::Write as _;
 
 use serde_json::json;
 
-use super::client::{Client, Reply};
-use super::gate::Gate;
+use super::raw_client::{Client, Reply};
+use super::test_server::TestServer;
 
 const RULES: &str = "
 identify:
@@ -43,7 +43,7 @@ const NGINX: &[(&str, &str)] =
 const ENVOY: &[(&str, &str)] = &[("Host", "shop.example"), ("Content-Length", "0")];
 
 #[tokio::test]
-async fn each_proxy_tells_of_the_request_in_its_own_way() {
+async fn the_headers_of_each_proxy_are_supported() {
     for (line, headers) in [
         ("GET /v1/authorize", FORWARDED),
         ("PURGE /v1/authorize", FORWARDED),
@@ -53,7 +53,7 @@ async fn each_proxy_tells_of_the_request_in_its_own_way() {
         ("POST /v1/authorize/checkout?a=b", ENVOY),
         ("POST /v1/authorize/checkout?deny_status=200", ENVOY),
     ] {
-        let (gate, _) = Gate::by(RULES).await;
+        let (gate, _) = TestServer::by(RULES).await;
         let mut client = gate.client().await;
         let allowed = ask(&mut client, line, headers).await;
         assert_eq!((allowed.status, allowed.text()), (200, ""), "{line} {headers:?}");
@@ -72,8 +72,8 @@ async fn each_proxy_tells_of_the_request_in_its_own_way() {
 }
 
 #[tokio::test]
-async fn a_refusal_has_the_status_that_was_asked_for() {
-    let (gate, _) = Gate::by(RULES).await;
+async fn deny_status_sets_the_status_of_refusals() {
+    let (gate, _) = TestServer::by(RULES).await;
     let mut client = gate.client().await;
     for status in [200, 403, 403] {
         let reply = ask(&mut client, "GET /v1/authorize?deny_status=403", FORWARDED).await;
@@ -84,9 +84,9 @@ async fn a_refusal_has_the_status_that_was_asked_for() {
 }
 
 #[tokio::test]
-async fn refusals_have_an_error_status_and_no_other() {
+async fn deny_status_must_be_an_error_status() {
     for query in ["deny_status=200", "deny_status=204", "deny_status=302", "deny_status=399"] {
-        let (gate, _) = Gate::by(RULES).await;
+        let (gate, _) = TestServer::by(RULES).await;
         let mut client = gate.client().await;
         let line = format!("GET /v1/authorize?{query}");
         let reply = ask(&mut client, &line, FORWARDED).await;
@@ -99,8 +99,8 @@ async fn refusals_have_an_error_status_and_no_other() {
 }
 
 #[tokio::test]
-async fn queries_of_clients_never_decide() {
-    // As a proxy asks that leaves the client's query on its own request. Hyper drops a fragment.
+async fn client_queries_never_turn_a_refusal_into_a_200() {
+    // A proxy that forwards the client's query sends this. Hyper drops a fragment.
     for (query, status) in [
         ("deny_status=200", [400, 400]),
         ("deny_status=200#x", [400, 400]),
@@ -111,11 +111,11 @@ async fn queries_of_clients_never_decide() {
         ("deny%5Fstatus=200", [400, 400]),
         ("deny_status=503", [200, 503]),
     ] {
-        let (gate, _) = Gate::by(RULES).await;
+        let (gate, _) = TestServer::by(RULES).await;
         let mut client = gate.client().await;
         let uri = format!("/checkout?{query}");
-        let told = [("X-Forwarded-Method", "POST"), ("X-Forwarded-Host", "shop.example")];
-        let headers = [&told[..], &[("X-Forwarded-Uri", uri.as_str())]].concat();
+        let forwarded = [("X-Forwarded-Method", "POST"), ("X-Forwarded-Host", "shop.example")];
+        let headers = [&forwarded[..], &[("X-Forwarded-Uri", uri.as_str())]].concat();
         for status in status {
             let line = format!("GET /v1/authorize?{query}");
             assert_eq!(ask(&mut client, &line, &headers).await.status, status, "{query}");
@@ -131,7 +131,7 @@ async fn queries_of_clients_never_decide() {
 
 #[tokio::test]
 async fn targets_with_a_fragment_are_errors() {
-    let (gate, _) = Gate::by(RULES).await;
+    let (gate, _) = TestServer::by(RULES).await;
     let mut client = gate.client().await;
     for (name, uri) in [
         ("X-Forwarded-Uri", "/checkout#x"),
@@ -139,21 +139,21 @@ async fn targets_with_a_fragment_are_errors() {
         ("X-Original-URI", "/#/../checkout"),
         ("X-Original-URL", "https://shop.example/checkout#"),
     ] {
-        let told = [("X-Original-Method", "POST"), (name, uri)];
-        let reply = ask(&mut client, "GET /v1/authorize", &told).await;
+        let forwarded = [("X-Original-Method", "POST"), (name, uri)];
+        let reply = ask(&mut client, "GET /v1/authorize", &forwarded).await;
         assert_eq!(reply.status, 400, "{uri}");
         let detail = reply.problem()["errors"][0]["detail"].to_string();
         assert!(detail.contains("no `#`"), "{detail}");
     }
     for uri in ["/checkout%23x", "/checkout?currency=%23", "/checkout%3Fcurrency"] {
-        let told = [("X-Forwarded-Method", "POST"), ("X-Forwarded-Uri", uri)];
-        assert_eq!(ask(&mut client, "GET /v1/authorize", &told).await.status, 200, "{uri}");
+        let forwarded = [("X-Forwarded-Method", "POST"), ("X-Forwarded-Uri", uri)];
+        assert_eq!(ask(&mut client, "GET /v1/authorize", &forwarded).await.status, 200, "{uri}");
     }
 }
 
 #[tokio::test]
-async fn what_a_client_may_have_forged_is_not_believed() {
-    let (gate, _) = Gate::by(RULES).await;
+async fn contradictory_forwarding_headers_are_errors() {
+    let (gate, _) = TestServer::by(RULES).await;
     let mut client = gate.client().await;
     let forged: [&[(&str, &str)]; 4] = [
         &[("X-Original-URI", "/other")],
@@ -166,15 +166,15 @@ async fn what_a_client_may_have_forged_is_not_believed() {
         assert_eq!(reply.status, 400, "{more:?}");
         let problem = reply.problem();
         let detail = problem["errors"][0]["detail"].as_str().unwrap();
-        assert!(detail.contains("let the proxy set one of them"), "{detail}");
+        assert!(detail.contains("configure the proxy to set one of them"), "{detail}");
     }
     let same = [FORWARDED, &[("X-Original-Method", "POST")]].concat();
     assert_eq!(ask(&mut client, "GET /v1/authorize", &same).await.status, 200);
 }
 
 #[tokio::test]
-async fn a_proxy_that_does_not_say_what_was_asked_for_is_told_so() {
-    let (gate, _) = Gate::by(RULES).await;
+async fn missing_forwarding_headers_are_errors() {
+    let (gate, _) = TestServer::by(RULES).await;
     let mut client = gate.client().await;
     for (headers, fields) in [
         (&[][..], &["x-forwarded-method", "x-forwarded-uri"][..]),
@@ -189,15 +189,15 @@ async fn a_proxy_that_does_not_say_what_was_asked_for_is_told_so() {
         let reply = ask(&mut client, "GET /v1/authorize", headers).await;
         assert_eq!(reply.status, 400, "{headers:?}");
         let problem = reply.problem();
-        let told = problem["errors"].as_array().unwrap();
-        let told: Vec<_> = told.iter().map(|error| error["field"].as_str().unwrap()).collect();
-        assert_eq!(told, fields);
+        let errors = problem["errors"].as_array().unwrap();
+        let found: Vec<_> = errors.iter().map(|error| error["field"].as_str().unwrap()).collect();
+        assert_eq!(found, fields);
     }
 }
 
 #[tokio::test]
-async fn a_body_is_read_past() {
-    let (gate, _) = Gate::by(RULES).await;
+async fn bodies_are_discarded() {
+    let (gate, _) = TestServer::by(RULES).await;
     let mut client = gate.client().await;
     for body in ["x".repeat(10), "x".repeat(300_000)] {
         let length = body.len();

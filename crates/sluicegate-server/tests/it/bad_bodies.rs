@@ -1,8 +1,8 @@
-//! Bodies with mistakes: each is told where, what was found and what would be right.
+//! Tests of invalid bodies: each error has a field, the value found, and a valid one.
 
-use super::gate::Gate;
+use super::test_server::TestServer;
 
-/// A body, and for each of its mistakes the field and words of what is said about it.
+/// A body, and for each of its errors the field and a part of the message.
 pub(crate) type Bad<'a> = (&'a str, &'a [(&'a str, &'a str)]);
 
 pub(crate) const NOT_AN_OBJECT: &[Bad<'_>] = &[
@@ -25,8 +25,8 @@ pub(crate) const NOT_AN_OBJECT: &[Bad<'_>] = &[
 ];
 
 const FIELDS: &[Bad<'_>] = &[
-    ("{}", &[("key", "it is missing; say who is asking"), ("quota", "it is missing")]),
-    (r#"{"key":"k"}"#, &[("quota", "it is missing; say how much per how long")]),
+    ("{}", &[("key", "it is missing; send the key"), ("quota", "it is missing")]),
+    (r#"{"key":"k"}"#, &[("quota", "it is missing; send an amount per time")]),
     (r#"{"quota":"1/s"}"#, &[("key", "it is missing")]),
     (r#"{"key":"","quota":"1/s"}"#, &[("key", "it is empty")]),
     (r#"{"key":7,"quota":"1/s"}"#, &[("key", "found the number 7; use a string")]),
@@ -36,7 +36,7 @@ const FIELDS: &[Bad<'_>] = &[
     (r#"{"key":"k","quota":5}"#, &[("quota", "found the number 5; use a string")]),
     (r#"{"key":"k","quota":""}"#, &[("quota", "cannot read the quota ``: it is empty")]),
     (r#"{"key":"k","quota":"5/fortnight"}"#, &[("quota", "`fortnight` is not a unit of time")]),
-    (r#"{"key":"k","quota":"0/min"}"#, &[("quota", "an amount of 0 admits nobody")]),
+    (r#"{"key":"k","quota":"0/min"}"#, &[("quota", "an amount of 0 never admits a request")]),
     (r#"{"key":"k","quota":"-1/min"}"#, &[("quota", "cannot be negative")]),
     (r#"{"key":"k","quota":"5/month"}"#, &[("quota", "a month has no fixed length")]),
     (
@@ -151,19 +151,19 @@ const SPELLING: &[Bad<'_>] = &[
 ];
 
 #[tokio::test]
-async fn every_mistake_of_a_body_is_told_at_once() {
-    let gate = Gate::open().await;
+async fn all_errors_of_a_body_are_reported_at_once() {
+    let gate = TestServer::open().await;
     let mut client = gate.client().await;
     for (body, expected) in [NOT_AN_OBJECT, FIELDS, OPTIONS, SPELLING].concat() {
         let reply = client.throttle(body).await;
         assert_eq!(reply.status, 400, "{body}");
         let problem = reply.problem();
-        let told = problem["errors"].as_array().unwrap();
-        assert_eq!(told.len(), expected.len(), "{body} {told:?}");
-        for (mistake, (field, words)) in told.iter().zip(expected) {
-            assert_eq!(mistake["field"], *field, "{body}");
-            let detail = mistake["detail"].as_str().unwrap();
-            assert!(detail.contains(words), "{body}\n  said: {detail}\n  not:  {words}");
+        let errors = problem["errors"].as_array().unwrap();
+        assert_eq!(errors.len(), expected.len(), "{body} {errors:?}");
+        for (error, (field, words)) in errors.iter().zip(expected) {
+            assert_eq!(error["field"], *field, "{body}");
+            let detail = error["detail"].as_str().unwrap();
+            assert!(detail.contains(words), "{body}\n  found:    {detail}\n  expected: {words}");
         }
     }
     assert!(client.get("/metrics").await.text().contains("sluicegate_store_counters 0\n"));
@@ -171,7 +171,7 @@ async fn every_mistake_of_a_body_is_told_at_once() {
 
 #[tokio::test]
 async fn a_key_of_more_than_4096_bytes_is_too_long() {
-    let gate = Gate::open().await;
+    let gate = TestServer::open().await;
     let mut client = gate.client().await;
     // Bytes are counted, not letters: 2049 letters of two bytes each.
     for key in ["k".repeat(4_097), "é".repeat(2_049)] {
@@ -182,8 +182,8 @@ async fn a_key_of_more_than_4096_bytes_is_too_long() {
 }
 
 #[tokio::test]
-async fn a_body_that_is_not_utf8_is_told_where() {
-    let gate = Gate::open().await;
+async fn invalid_utf8_is_reported_with_its_position() {
+    let gate = TestServer::open().await;
     let reply = gate.client().await.throttle(b"{\"key\":\"\xff\"}").await;
     assert_eq!(reply.status, 400);
     let detail = "it is not UTF-8 from byte 8 on; send JSON as UTF-8";
@@ -191,8 +191,8 @@ async fn a_body_that_is_not_utf8_is_told_where() {
 }
 
 #[tokio::test]
-async fn thousands_of_unknown_fields_are_answered_briefly() {
-    let gate = Gate::open().await;
+async fn thousands_of_unknown_fields_get_a_short_response() {
+    let gate = TestServer::open().await;
     let mut client = gate.client().await;
     let fields: Vec<_> = (0..6_000).map(|n| format!("\"{n:05}\":0")).collect();
     let reply = client.throttle(format!("{{{}}}", fields.join(","))).await;
@@ -202,8 +202,8 @@ async fn thousands_of_unknown_fields_are_answered_briefly() {
 }
 
 #[tokio::test]
-async fn deep_nesting_is_read_past_or_refused_but_harmless() {
-    let gate = Gate::open().await;
+async fn deep_nesting_is_harmless() {
+    let gate = TestServer::open().await;
     let mut client = gate.client().await;
     let deep = "[".repeat(30_000) + &"]".repeat(30_000);
     for body in [format!(r#"{{"key":{deep},"quota":"1/s"}}"#), deep, "{\"key\":".repeat(5_000)] {
@@ -214,8 +214,8 @@ async fn deep_nesting_is_read_past_or_refused_but_harmless() {
 }
 
 #[tokio::test]
-async fn deep_nesting_is_a_mistake_and_no_more() {
-    let (gate, _) = Gate::by("rules: [{ name: all, key: [], limit: 9/min }]").await;
+async fn deep_nesting_is_an_error_on_every_endpoint() {
+    let (gate, _) = TestServer::by("rules: [{ name: all, key: [], limit: 9/min }]").await;
     let mut client = gate.client().await;
     for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
         for (depth, longest) in [(200, true), (9_000, true), (9_000, false)] {

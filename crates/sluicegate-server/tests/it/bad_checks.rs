@@ -1,7 +1,7 @@
-//! Bodies with mistakes, of the endpoints that go by rules.
+//! Tests of invalid bodies, for the endpoints that evaluate rules.
 
 use super::bad_bodies::{Bad, NOT_AN_OBJECT};
-use super::gate::Gate;
+use super::test_server::TestServer;
 
 const CHECKS: &[Bad<'_>] = &[
     (
@@ -92,13 +92,13 @@ const CHECKS: &[Bad<'_>] = &[
 ];
 
 const REPORTS: &[Bad<'_>] = &[
-    ("{}", &[("status", "it is missing; say how the request ended, or that it `failed`")]),
+    ("{}", &[("status", "it is missing; send the status of the response, or `failed`")]),
     (r#"{"status":"401"}"#, &[("status", "found a string; use a status from 100 to 999")]),
     (r#"{"status":99}"#, &[("status", "found the number 99")]),
     (r#"{"status":1000}"#, &[("status", "found the number 1000")]),
     (r#"{"status":null}"#, &[("status", "found null")]),
     (r#"{"failed":1}"#, &[("failed", "found the number 1; use true or false")]),
-    (r#"{"failed":true,"status":401}"#, &[("failed", "there is a `status` too")]),
+    (r#"{"failed":true,"status":401}"#, &[("failed", "`status` is given too")]),
     (
         r#"{"failed":true,"failures":0}"#,
         &[("failures", "found the number 0; use a whole number from 1")],
@@ -110,19 +110,19 @@ const REPORTS: &[Bad<'_>] = &[
 ];
 
 const RELEASES: &[Bad<'_>] = &[
-    ("{}", &[("slot", "it is missing; say which slot is meant")]),
-    (r#"{"slot":7}"#, &[("slot", "found the number 7; use the text of `slot`")]),
+    ("{}", &[("slot", "it is missing; send the slot")]),
+    (r#"{"slot":7}"#, &[("slot", "found the number 7; use the `slot`")]),
     (r#"{"slot":"00","slots":[]}"#, &[("slots", "did you mean `slot`? the only field is slot")]),
     (r#"{"slot":"00","slot":"00"}"#, &[("slot", "it is given more than once")]),
-    (r#"{"slot":"abc"}"#, &[("slot", "it is not a slot that was given out here")]),
+    (r#"{"slot":"abc"}"#, &[("slot", "this slot was not issued here")]),
 ];
 
 const SETTLEMENTS: &[Bad<'_>] = &[
     (
         "{}",
         &[
-            ("reservation", "it is missing; say which reservation is settled"),
-            ("cost", "it is missing; say what the request cost"),
+            ("reservation", "it is missing; send the reservation to settle"),
+            ("cost", "it is missing; send the actual cost"),
         ],
     ),
     (
@@ -131,12 +131,15 @@ const SETTLEMENTS: &[Bad<'_>] = &[
     ),
     (r#"{"reservation":"00","cost":null}"#, &[("cost", "found null; use a whole number")]),
     (r#"{"reservation":"00","cost":1,"slot":""}"#, &[("slot", "there is no such field")]),
-    (r#"{"reservation":"00","cost":1}"#, &[("reservation", "it is not a reservation that was")]),
+    (
+        r#"{"reservation":"00","cost":1}"#,
+        &[("reservation", "this reservation was not issued here")],
+    ),
 ];
 
 #[tokio::test]
-async fn every_mistake_of_a_body_is_told_at_once() {
-    let (gate, _) = Gate::by("rules: [{ name: all, key: user, limit: 9/min }]").await;
+async fn all_errors_of_a_body_are_reported_at_once() {
+    let (gate, _) = TestServer::by("rules: [{ name: all, key: user, limit: 9/min }]").await;
     let mut client = gate.client().await;
     let common = NOT_AN_OBJECT.iter().filter(|(body, _)| !body.contains("cost"));
     let common: Vec<_> = common.copied().collect();
@@ -151,12 +154,15 @@ async fn every_mistake_of_a_body_is_told_at_once() {
             let reply = client.post(path, body).await;
             assert_eq!(reply.status, 400, "{path} {body}");
             let problem = reply.problem();
-            let told = problem["errors"].as_array().unwrap();
-            assert_eq!(told.len(), expected.len(), "{path} {body} {told:?}");
-            for (mistake, (field, words)) in told.iter().zip(expected) {
-                assert_eq!(mistake["field"], *field, "{path} {body}");
-                let detail = mistake["detail"].as_str().unwrap();
-                assert!(detail.contains(words), "{body}\n  said: {detail}\n  not:  {words}");
+            let errors = problem["errors"].as_array().unwrap();
+            assert_eq!(errors.len(), expected.len(), "{path} {body} {errors:?}");
+            for (error, (field, words)) in errors.iter().zip(expected) {
+                assert_eq!(error["field"], *field, "{path} {body}");
+                let detail = error["detail"].as_str().unwrap();
+                assert!(
+                    detail.contains(words),
+                    "{body}\n  found:    {detail}\n  expected: {words}"
+                );
             }
         }
     }
@@ -164,8 +170,8 @@ async fn every_mistake_of_a_body_is_told_at_once() {
 }
 
 #[tokio::test]
-async fn what_is_unusual_but_right_is_no_mistake() {
-    let (gate, _) = Gate::by("rules: [{ name: all, key: [], limit: 99/min }]").await;
+async fn unusual_but_valid_bodies_are_accepted() {
+    let (gate, _) = TestServer::by("rules: [{ name: all, key: [], limit: 99/min }]").await;
     let mut client = gate.client().await;
     for body in [
         "{}",
@@ -181,31 +187,31 @@ async fn what_is_unusual_but_right_is_no_mistake() {
 }
 
 #[tokio::test]
-async fn thousands_of_mistakes_or_entries_are_answered_briefly() {
-    let (gate, _) = Gate::by("rules: []").await;
+async fn thousands_of_errors_get_a_short_response() {
+    let (gate, _) = TestServer::by("rules: []").await;
     let mut client = gate.client().await;
     let entries = |count: usize, value: &str| {
         let entries: Vec<_> = (0..count).map(|n| format!("\"{n:04}\":{value}")).collect();
         entries.join(",")
     };
-    for (body, said) in [
+    for (body, expected) in [
         (format!(r#"{{"attributes":{{{}}}}}"#, entries(6_000, "0")), "there are 6000 of them"),
         (format!(r#"{{"headers":{{{}}}}}"#, entries(4_000, r#""x""#)), "there are 4000 of them"),
-        (format!(r#"{{"attributes":{{{}}}}}"#, entries(200, "[]")), "there are 168 more mistakes"),
-        (format!(r#"{{"headers":{{"a":[{}0]}}}}"#, "0,".repeat(30_000)), "more mistakes"),
+        (format!(r#"{{"attributes":{{{}}}}}"#, entries(200, "[]")), "there are 168 more errors"),
+        (format!(r#"{{"headers":{{"a":[{}0]}}}}"#, "0,".repeat(30_000)), "more errors"),
         (format!(r#"{{"headers":{{"a":[{}""]}}}}"#, r#""","#.repeat(300)), "there are 301 lines"),
         (format!("{{{}}}", entries(6_000, "0")), "there are 5984 more unknown fields"),
     ] {
         let reply = client.post("/v1/check", body).await;
-        assert_eq!(reply.status, 400, "{said}");
-        assert!(reply.text().contains(said), "{said}: {}", reply.text());
+        assert_eq!(reply.status, 400, "{expected}");
+        assert!(reply.text().contains(expected), "{expected}: {}", reply.text());
         assert!(reply.body.len() < 6_000, "{} bytes", reply.body.len());
     }
 }
 
 #[tokio::test]
-async fn a_batch_tells_all_mistakes_with_their_place_and_charges_nothing() {
-    let (gate, _) = Gate::by("rules: [{ name: all, key: [], limit: 1/min }]").await;
+async fn an_invalid_batch_reports_all_errors_and_charges_nothing() {
+    let (gate, _) = TestServer::by("rules: [{ name: all, key: [], limit: 1/min }]").await;
     let mut client = gate.client().await;
     let body = r#"[{},{"cost":-1},{"attributes":{"a":[]},"peer":1},7]"#;
     let problem = client.post("/v1/check/batch", body).await.problem();
@@ -213,14 +219,14 @@ async fn a_batch_tells_all_mistakes_with_their_place_and_charges_nothing() {
     let fields: Vec<_> = fields.iter().map(|error| error["field"].clone()).collect();
     assert_eq!(fields, ["[1].cost", "[2].attributes.a", "[2].peer", "[3].body"]);
     let long = format!("[{}]", vec!["{}"; 1_001].join(","));
-    for (body, said) in [
+    for (body, expected) in [
         ("{}", "it is not a list of objects"),
         ("", "it is not a list of objects"),
         (&long, "it has 1001 requests; send at most 1000 at a time"),
     ] {
         let reply = client.post("/v1/check/batch", body).await;
         assert_eq!(reply.status, 400);
-        assert!(reply.problem().to_string().contains(said), "{}", reply.text());
+        assert!(reply.problem().to_string().contains(expected), "{}", reply.text());
     }
     assert_eq!(client.post("/v1/check/batch?deny_status=403", "[]").await.status, 400);
     assert_eq!(client.post("/v1/check", "{}").await.status, 200, "nothing was charged");

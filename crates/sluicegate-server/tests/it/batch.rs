@@ -1,19 +1,19 @@
-//! Many requests in one: a list in, a list of verdicts out.
+//! Tests of batches: a list of requests, and a list of verdicts.
 
 use serde_json::{Value, json};
 
-use super::gate::Gate;
 use super::resp_client::{Answer, command};
+use super::test_server::TestServer;
 
 const PATH: &str = "/v1/throttle/batch";
 const ALGORITHMS: [&str; 6] =
     ["token_bucket", "leaky_bucket", "queue", "fixed_window", "sliding_window", "sliding_log"];
 
 #[tokio::test]
-async fn each_of_a_list_is_answered_as_if_it_had_come_alone() {
-    let (together, alone) = (Gate::open().await, Gate::open().await);
+async fn a_batch_of_throttles_equals_single_throttles() {
+    let (together, alone) = (TestServer::open().await, TestServer::open().await);
     let (mut together, mut alone) = (together.client().await, alone.client().await);
-    // Of every algorithm, one key several times, more than are fetched together.
+    // All algorithms, repeated keys, and more requests than one prefetch covers.
     let requests: Vec<Value> = (0..180)
         .map(|number| {
             let algorithm = ALGORITHMS[number % ALGORITHMS.len()];
@@ -35,14 +35,14 @@ async fn each_of_a_list_is_answered_as_if_it_had_come_alone() {
 }
 
 #[tokio::test]
-async fn nothing_asked_is_nothing_answered() {
-    let gate = Gate::open().await;
+async fn an_empty_batch_has_an_empty_response() {
+    let gate = TestServer::open().await;
     assert_eq!(gate.client().await.post(PATH, "[]").await.text(), "[]");
 }
 
 #[tokio::test]
-async fn all_mistakes_are_told_with_their_place_and_nothing_is_charged() {
-    let gate = Gate::open().await;
+async fn an_invalid_batch_reports_all_errors_and_charges_nothing() {
+    let gate = TestServer::open().await;
     let mut client = gate.client().await;
     let body =
         r#"[{"key":"a","quota":"1/min"},{"key":"","quota":"1/min"},{"key":"a","qouta":"1/min"}]"#;
@@ -57,28 +57,28 @@ async fn all_mistakes_are_told_with_their_place_and_nothing_is_charged() {
 }
 
 #[tokio::test]
-async fn what_is_no_list_or_too_long_is_refused() {
-    let gate = Gate::open().await;
+async fn invalid_and_long_lists_are_refused() {
+    let gate = TestServer::open().await;
     let mut client = gate.client().await;
     let long = format!("[{}]", vec!["{}"; 1_001].join(","));
-    let spoiled = format!("[{}]", vec!["{}"; 1_000].join(","));
-    for (body, said) in [
+    let invalid_items = format!("[{}]", vec!["{}"; 1_000].join(","));
+    for (body, expected) in [
         (r#"{"key":"a","quota":"1/min"}"#, "it is not a list of objects"),
         ("", "it is not a list of objects"),
         ("[", "it is not a list of objects"),
         (&long, "it has 1001 requests; send at most 1000 at a time"),
-        (&spoiled, "more mistakes"),
+        (&invalid_items, "more errors"),
     ] {
         let reply = client.post(PATH, body).await;
         assert_eq!(reply.status, 400);
-        assert!(reply.problem().to_string().contains(said), "{}", reply.text());
+        assert!(reply.problem().to_string().contains(expected), "{}", reply.text());
         assert!(reply.text().len() < 20_000, "{} bytes", reply.text().len());
     }
     let reply = client.post(&format!("{PATH}?deny_status=403"), "[]").await;
-    assert!(reply.problem().to_string().contains("it is always answered 200"), "{}", reply.text());
+    assert!(reply.problem().to_string().contains("no query parameters"), "{}", reply.text());
 }
 
-/// Everything that rules can say: limits, slots, tiers, shadows, soft limits, lists, missing names.
+/// Rules with limits, slots, tiers, shadows, soft limits, lists and missing identities.
 const RULES: &str = r#"
 identify:
   user: { header: x-user-id }
@@ -99,8 +99,8 @@ allow: [{ user: u3 }]
 "#;
 
 #[tokio::test]
-async fn each_check_of_a_list_is_answered_as_if_it_had_come_alone() {
-    let ((together, _), (alone, _)) = (Gate::by(RULES).await, Gate::by(RULES).await);
+async fn a_batch_of_checks_equals_single_checks() {
+    let ((together, _), (alone, _)) = (TestServer::by(RULES).await, TestServer::by(RULES).await);
     let (mut together, mut alone) = (together.client().await, alone.client().await);
     let requests: Vec<Value> = (0..200)
         .map(|number| {
@@ -124,8 +124,8 @@ async fn each_check_of_a_list_is_answered_as_if_it_had_come_alone() {
 }
 
 #[tokio::test]
-async fn a_list_may_be_longer_than_a_single_request() {
-    let (gate, _) = Gate::by("rules: []").await;
+async fn a_list_may_have_up_to_1_mib() {
+    let (gate, _) = TestServer::by("rules: []").await;
     let mut client = gate.client().await;
     let one = json!({"headers": {"user-agent": "x".repeat(900)}});
     let list = json!(vec![one.clone(); 1_000]).to_string();
@@ -135,20 +135,20 @@ async fn a_list_may_be_longer_than_a_single_request() {
 }
 
 #[tokio::test]
-async fn a_request_with_a_calendar_window_keeps_its_place() {
+async fn batches_keep_their_order_around_calendar_windows() {
     const RULES: &str = "
         rules:
           - { name: all, key: [], limit: 2/min }
           - { name: exports, match: { path: /export }, key: [], limit: 5/day, algorithm: fixed_window }
     ";
-    let (gate, _) = Gate::by(RULES).await;
+    let (gate, _) = TestServer::by(RULES).await;
     let request = |path: &str| json!({"attributes": {"path": path}});
     let list = json!(["/export", "/a", "/b"].map(request)).to_string();
     let verdicts = gate.client().await.post("/v1/check/batch", list).await.json();
     let allowed: Vec<_> = (0..3).map(|index| verdicts[index]["allowed"].clone()).collect();
     assert_eq!(allowed, [json!(true), json!(true), json!(false)], "{verdicts}");
 
-    let (gate, _) = Gate::by(RULES).await;
+    let (gate, _) = TestServer::by(RULES).await;
     let mut client = gate.resp().await;
     let commands = ["/export", "/a", "/b"].map(|path| command(&["SLUICEGATE.CHECK", "path", path]));
     client.send(&commands.concat()).await;

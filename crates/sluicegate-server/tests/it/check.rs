@@ -1,9 +1,9 @@
-//! What is answered to a request that goes by rules: verdict, status and headers.
+//! Tests of `/v1/check`: verdict, status and headers.
 
 use serde_json::{Value, json};
 
-use super::client::{Client, Reply};
-use super::gate::Gate;
+use super::raw_client::{Client, Reply};
+use super::test_server::TestServer;
 
 const RULES: &str = r#"
 identify:
@@ -22,7 +22,7 @@ async fn ask(client: &mut Client, body: &Value) -> Reply {
 
 #[tokio::test]
 async fn identities_come_from_headers_in_any_case_and_from_the_peer() {
-    let (gate, _) = Gate::by(RULES).await;
+    let (gate, _) = TestServer::by(RULES).await;
     let mut client = gate.client().await;
     for (place, body) in [
         json!({"headers": {"X-User-ID": "7"}}),
@@ -40,7 +40,7 @@ async fn identities_come_from_headers_in_any_case_and_from_the_peer() {
         json!({"attributes": {"path": "/public/a", "user": forwarded.to_string()},
                "headers": {"x-forwarded-for": forwarded}, "peer": peer})
     };
-    // The proxy's word counts, whoever passed it on; nobody else's does.
+    // Forwarding headers count only if a trusted proxy has sent them.
     for (left, body) in [
         (2, public("10.0.0.1", json!("203.0.113.9"))),
         (1, public("10.0.0.2", json!(["203.0.113.9", "10.9.9.9"]))),
@@ -55,8 +55,8 @@ async fn identities_come_from_headers_in_any_case_and_from_the_peer() {
 }
 
 #[tokio::test]
-async fn who_has_to_say_who_it_is_and_does_not_is_answered_401() {
-    let (gate, _) = Gate::by(RULES).await;
+async fn a_request_without_a_required_identity_gets_a_401() {
+    let (gate, _) = TestServer::by(RULES).await;
     let mut client = gate.client().await;
     let nameless = json!({"attributes": {"path": "/keyed/a"}});
     let reply = ask(&mut client, &nameless).await;
@@ -66,8 +66,7 @@ async fn who_has_to_say_who_it_is_and_does_not_is_answered_401() {
     assert_eq!(
         reply.json(),
         json!({"type": "about:blank", "title": "Unauthorized", "status": 401,
-               "detail": "the rule `keyed` has to know the `api_key` of whoever is asking, \
-                          and the request does not say it",
+               "detail": "the rule `keyed` needs the identity `api_key`, and the request does not have it",
                "allowed": false, "rule": "keyed", "reason": "unidentified", "identity": "api_key",
                "limit": null, "remaining": null, "cost": 0, "retry_after_ms": null,
                "reset_after_ms": null, "delay_ms": 0, "decisions": []})
@@ -81,28 +80,28 @@ async fn who_has_to_say_who_it_is_and_does_not_is_answered_401() {
 }
 
 #[tokio::test]
-async fn a_refusal_has_the_status_that_was_asked_for() {
-    let (gate, _) = Gate::by("rules: [{ name: all, key: [], limit: 1/min }]").await;
+async fn deny_status_sets_the_status_of_refusals() {
+    let (gate, _) = TestServer::by("rules: [{ name: all, key: [], limit: 1/min }]").await;
     let mut client = gate.client().await;
     assert_eq!(client.post("/v1/check?deny_status=503", "{}").await.status, 200);
     for status in [200, 204, 403, 503] {
         let refused = client.post(&format!("/v1/check?deny_status={status}"), "{}").await;
         assert_eq!((refused.status, refused.header("retry-after")), (status, Some("60")));
     }
-    let mistaken = client.post("/v1/check?deny=503", r#"{"cost":-1}"#).await.problem();
-    let fields: Vec<_> = mistaken["errors"].as_array().unwrap().clone();
+    let invalid = client.post("/v1/check?deny=503", r#"{"cost":-1}"#).await.problem();
+    let fields: Vec<_> = invalid["errors"].as_array().unwrap().clone();
     let fields: Vec<_> = fields.iter().map(|error| error["field"].clone()).collect();
     assert_eq!(fields, ["deny", "cost"]);
 }
 
 #[tokio::test]
-async fn a_blocked_caller_does_not_pass_by_repeating_its_header() {
+async fn a_blocked_caller_cannot_pass_by_repeating_its_header() {
     const RULES: &str = "
         identify: { user: { header: x-user-id } }
         rules: [{ name: all, key: user, limit: 100/min }]
         block: [{ user: mallory }]
     ";
-    let (gate, _) = Gate::by(RULES).await;
+    let (gate, _) = TestServer::by(RULES).await;
     let mut client = gate.client().await;
     for headers in [
         json!({"x-user-id": "mallory"}),

@@ -1,21 +1,21 @@
-//! What a connection may do: take turns, take its time, send too much.
+//! Tests of HTTP connections: pipelining, timeouts, size limits, malformed requests.
 
 use std::future::Future;
 use std::time::Duration;
 
 use sluicegate::{Applied, Check, CheckError, Decision, ManualClock, Set, Store};
-use sluicegate_server::{Measured, Server, Size};
+use sluicegate_server::{Server, StoreSize, StoreStats};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
-use super::client::posted;
-use super::gate::{Gate, without_rules};
+use super::raw_client::posted;
+use super::test_server::{TestServer, without_rules};
 
 const ASK: &str = r#"{"key":"k","quota":"9/min"}"#;
 
 #[tokio::test]
-async fn two_requests_sent_at_once_are_answered_in_turn() {
-    let gate = Gate::open().await;
+async fn pipelined_requests_are_answered_in_order() {
+    let gate = TestServer::open().await;
     let mut client = gate.client().await;
     client.send([posted("/v1/throttle", ASK), posted("/v1/throttle", ASK)].concat()).await;
     assert_eq!(client.reply().await.json()["remaining"], 8);
@@ -24,8 +24,8 @@ async fn two_requests_sent_at_once_are_answered_in_turn() {
 }
 
 #[tokio::test]
-async fn who_sends_no_more_still_gets_its_answer() {
-    let gate = Gate::open().await;
+async fn a_half_closed_connection_still_gets_its_response() {
+    let gate = TestServer::open().await;
     let mut client = gate.client().await;
     client.send(posted("/v1/throttle", ASK)).await;
     client.finish().await;
@@ -34,8 +34,8 @@ async fn who_sends_no_more_still_gets_its_answer() {
 }
 
 #[tokio::test]
-async fn a_body_may_be_called_what_clients_usually_call_it() {
-    let gate = Gate::open().await;
+async fn the_usual_content_types_are_accepted() {
+    let gate = TestServer::open().await;
     let mut client = gate.client().await;
     for (kind, status) in [
         ("application/json; charset=utf-8", 200),
@@ -57,14 +57,14 @@ async fn a_body_may_be_called_what_clients_usually_call_it() {
 }
 
 #[tokio::test]
-async fn a_head_that_cannot_be_read_does_not_reset_the_connection() {
-    let gate = Gate::open().await;
+async fn an_unreadable_head_does_not_reset_the_connection() {
+    let gate = TestServer::open().await;
     let lines = "x: y\r\n".repeat(20_000);
     for (line, status) in [("x: y", 431), ("x y", 400)] {
         let mut client = gate.client().await;
         client.send(format!("GET /healthz HTTP/1.1\r\n{line}\r\n{lines}")).await;
         assert_eq!(client.reply().await.status, status, "{line}");
-        // A proxy that is still sending would take a reset for a server that is not there.
+        // A proxy that is still sending would treat a reset as a server that is down.
         for _ in 0..5 {
             client.send(&lines).await;
         }
@@ -73,8 +73,8 @@ async fn a_head_that_cannot_be_read_does_not_reset_the_connection() {
 }
 
 #[tokio::test]
-async fn a_body_in_chunks_is_read_like_any_other() {
-    let gate = Gate::open().await;
+async fn chunked_bodies_are_read() {
+    let gate = TestServer::open().await;
     let mut client = gate.client().await;
     let chunks = "8\r\n{\"key\":\"\r\n13\r\nk\",\"quota\":\"9/min\"}\r\n0\r\n\r\n";
     let head = "POST /v1/throttle HTTP/1.1\r\nHost: t\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -84,8 +84,8 @@ async fn a_body_in_chunks_is_read_like_any_other() {
 }
 
 #[tokio::test]
-async fn who_asks_before_sending_is_told_to_go_on_or_not_to() {
-    let gate = Gate::open().await;
+async fn expect_continue_gets_a_100_or_a_413() {
+    let gate = TestServer::open().await;
     let mut client = gate.client().await;
     let head = |length: usize| {
         format!(
@@ -103,7 +103,7 @@ async fn who_asks_before_sending_is_told_to_go_on_or_not_to() {
 
 #[tokio::test]
 async fn a_body_of_more_than_64_kib_is_too_large() {
-    let gate = Gate::open().await;
+    let gate = TestServer::open().await;
     let mut client = gate.client().await;
     let most = 65_536;
     let padded = |length: usize| ASK.to_owned() + &" ".repeat(length - ASK.len());
@@ -113,7 +113,7 @@ async fn a_body_of_more_than_64_kib_is_too_large() {
     refused.problem();
     assert!(client.try_reply().await.is_none());
 
-    // Without a length, it shows only by and by; the answer arrives all the same.
+    // Without a length, the size shows only while reading; the response arrives nevertheless.
     let mut client = gate.client().await;
     let chunk = format!("8000\r\n{}\r\n", " ".repeat(0x8000));
     client
@@ -124,8 +124,8 @@ async fn a_body_of_more_than_64_kib_is_too_large() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_that_does_not_come_is_not_waited_for_for_long() {
-    let gate = Gate::open().await;
+async fn a_late_body_gets_a_408() {
+    let gate = TestServer::open().await;
     let mut client = gate.client().await;
     client.send("POST /v1/throttle HTTP/1.1\r\nHost: t\r\nContent-Length: 9\r\n\r\n{").await;
     let late = client.reply().await;
@@ -135,16 +135,16 @@ async fn a_body_that_does_not_come_is_not_waited_for_for_long() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_head_that_does_not_come_is_not_waited_for_for_long() {
-    let gate = Gate::open().await;
+async fn a_late_head_closes_the_connection() {
+    let gate = TestServer::open().await;
     let mut client = gate.client().await;
     client.send("POST /v1/throttle HTTP/1.1\r\nHost").await;
     assert!(client.try_reply().await.is_none());
 }
 
 #[tokio::test]
-async fn what_is_not_http_is_answered_and_ends_its_own_connection_only() {
-    let gate = Gate::open().await;
+async fn malformed_requests_end_only_their_own_connection() {
+    let gate = TestServer::open().await;
     let mut client = gate.client().await;
     let long_header = format!("GET / HTTP/1.1\r\nX: {}\r\n\r\n", "x".repeat(300_000));
     let many_headers = format!("GET / HTTP/1.1\r\n{}\r\n", "X: y\r\n".repeat(200));
@@ -164,38 +164,38 @@ async fn what_is_not_http_is_answered_and_ends_its_own_connection_only() {
         let start = &malformed[..malformed.len().min(40)];
         let reply = other.try_reply().await.unwrap_or_else(|| panic!("no answer to {start:?}"));
         assert!((400..500).contains(&reply.status), "{} to {start:?}", reply.status);
-        assert!(other.try_reply().await.is_none(), "and then it is over");
+        assert!(other.try_reply().await.is_none(), "the connection is closed");
         assert_eq!(client.throttle(ASK).await.status, 200);
     }
 }
 
-/// What follows a request has nothing to do with its answer.
+/// The bytes after a request do not affect its response.
 #[tokio::test(start_paused = true)]
-async fn a_request_is_answered_whatever_comes_behind_it() {
-    for behind in ["", "\r\n", "\r\n\r\n", "POST /v1/thr", "\0garbage"] {
-        let gate = Gate::open().await;
+async fn bytes_after_a_request_do_not_affect_its_response() {
+    for rest in ["", "\r\n", "\r\n\r\n", "POST /v1/thr", "\0garbage"] {
+        let gate = TestServer::open().await;
         let mut client = gate.client().await;
         let request = posted("/v1/throttle", ASK);
-        client.send([&request[..], behind.as_bytes()].concat()).await;
+        client.send([&request[..], rest.as_bytes()].concat()).await;
         let reply = client.try_reply().await;
-        assert_eq!(reply.map(|reply| reply.status), Some(200), "{behind:?}");
+        assert_eq!(reply.map(|reply| reply.status), Some(200), "{rest:?}");
     }
 }
 
-/// Answers that nobody reads are not piled up, nor waited for for ever.
+/// Unread responses are neither buffered without limit nor waited for without limit.
 #[tokio::test(start_paused = true)]
-async fn a_client_that_never_reads_is_let_go() {
-    let gate = Gate::open().await;
+async fn a_client_that_never_reads_is_disconnected() {
+    let gate = TestServer::open().await;
     let mut stream = TcpStream::connect(gate.address).await.unwrap();
     let requests = posted("/v1/throttle", ASK).repeat(1_000);
     let mut sent = 0;
     while stream.write_all(&requests).await.is_ok() {
         sent += requests.len();
-        assert!(sent < 1 << 30, "the server goes on reading what it cannot answer");
+        assert!(sent < 1 << 30, "the server reads on although it cannot write");
     }
 }
 
-/// A store that cannot be asked without a panic.
+/// A store that panics on every check.
 struct Broken(ManualClock);
 
 impl Store for Broken {
@@ -211,27 +211,28 @@ impl Store for Broken {
         _: &'a Set<'a>,
         _: &'a mut [Option<Decision>],
     ) -> impl Future<Output = Result<Applied, CheckError>> + Send + 'a {
-        async { panic!("a store that panics, as this test wants it") }
+        async { panic!("the test makes this store panic") }
     }
 
     fn apply_detached(&self, _: Check<'_>) {}
 }
 
-impl Measured for Broken {
-    fn size(&self) -> Size {
-        Size::default()
+impl StoreStats for Broken {
+    fn size(&self) -> StoreSize {
+        StoreSize::default()
     }
 }
 
 #[tokio::test]
-async fn a_panic_is_answered_and_the_connection_goes_on() {
+async fn a_panic_gets_a_500_and_the_connection_continues() {
     let clock = ManualClock::default();
-    let gate = Gate::open_with(Server::new(without_rules(Broken(clock.clone()))), clock).await;
+    let gate =
+        TestServer::open_with(Server::new(without_rules(Broken(clock.clone()))), clock).await;
     let mut client = gate.client().await;
     for _ in 0..2 {
         let reply = client.throttle(ASK).await;
         assert_eq!(reply.status, 500);
-        assert!(!reply.problem()["detail"].as_str().unwrap().contains("as this test wants it"));
+        assert!(!reply.problem()["detail"].as_str().unwrap().contains("the test makes"));
     }
     let scrape = client.get("/metrics").await;
     let line = "sluicegate_http_requests_total{path=\"/v1/throttle\",status=\"5xx\"} 2\n";
@@ -239,8 +240,8 @@ async fn a_panic_is_answered_and_the_connection_goes_on() {
 }
 
 #[tokio::test]
-async fn time_passes_for_counters_only_when_the_clock_says_so() {
-    let gate = Gate::open().await;
+async fn counters_use_only_the_manual_clock() {
+    let gate = TestServer::open().await;
     let mut client = gate.client().await;
     assert_eq!(client.throttle(ASK).await.json()["remaining"], 8);
     assert_eq!(client.throttle(ASK).await.json()["remaining"], 7);

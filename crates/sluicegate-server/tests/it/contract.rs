@@ -1,12 +1,12 @@
-//! What is answered is what `docs/openapi.json` says.
+//! Tests of all responses against `crates/sluicegate-server/openapi.json`.
 
 use std::fmt::Write as _;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::client::{Client, Reply};
-use super::gate::Gate;
+use super::raw_client::{Client, Reply};
+use super::test_server::TestServer;
 
 const RULES: &str = "
 identify:
@@ -22,18 +22,18 @@ rules:
 block: [{ user: eve }]
 ";
 
-/// The description.
+/// The `OpenAPI` description.
 pub(super) struct Contract {
     whole: Value,
 }
 
 impl Contract {
     pub(super) fn new() -> Self {
-        let whole = serde_json::from_str(include_str!("../../../../docs/openapi.json")).unwrap();
+        let whole = serde_json::from_str(include_str!("../../openapi.json")).unwrap();
         Self { whole }
     }
 
-    /// What a reference stands for.
+    /// Resolves a reference.
     fn resolved<'a>(&'a self, value: &'a Value) -> &'a Value {
         match value["$ref"].as_str() {
             Some(place) => self.whole.pointer(place.trim_start_matches('#')).unwrap(),
@@ -41,7 +41,7 @@ impl Contract {
         }
     }
 
-    /// Whether a value is as a schema says; else why not.
+    /// Validates a value against a schema.
     fn check(&self, schema: &Value, value: &Value) -> Result<(), String> {
         let mut schema = schema.clone();
         schema["components"] = self.whole["components"].clone();
@@ -50,14 +50,14 @@ impl Contract {
         validator.validate(value).map_err(|error| format!("{}: {error}", error.instance_path()))
     }
 
-    /// Holds an answer against what the description says of it.
-    fn hold(&self, method: &str, path: &str, reply: &Reply) {
+    /// Validates a response against the description.
+    fn validate(&self, method: &str, path: &str, reply: &Reply) {
         let (method, route) = (method.to_ascii_lowercase(), path.split('?').next().unwrap());
-        let behind = route.strip_prefix("/v1/authorize/").is_some();
-        let route = if behind { "/v1/authorize/{path}" } else { route };
+        let has_path = route.strip_prefix("/v1/authorize/").is_some();
+        let route = if has_path { "/v1/authorize/{path}" } else { route };
         let item = &self.whole["paths"][route];
         assert!(item.is_object(), "{route} is not described");
-        // A method that is not there is answered alike for all.
+        // The response to an unsupported method is the same for all endpoints.
         let operation = item.get(&method).or_else(|| item.get("get")).or_else(|| item.get("post"));
         let responses = &operation.unwrap()["responses"];
         let status = reply.status.to_string();
@@ -97,19 +97,19 @@ impl Contract {
         let reply =
             if method == "HEAD" { client.reply_head().await } else { client.try_reply().await };
         let reply = reply.unwrap();
-        self.hold(method, path, &reply);
+        self.validate(method, path, &reply);
         reply
     }
 
     async fn post(&self, client: &mut Client, path: &str, body: &Value) -> Reply {
         let reply = client.post(path, body.to_string()).await;
-        self.hold("POST", path, &reply);
+        self.validate("POST", path, &reply);
         reply
     }
 }
 
-/// Puts texts that were given out in place of those of the examples.
-fn with(mut body: Value, live: &Value) -> Value {
+/// Replaces the receipts of an example with live ones.
+fn with_receipts(mut body: Value, live: &Value) -> Value {
     for field in ["reservation", "slot"] {
         if body.get(field).is_some_and(|_| live.get(field).is_some()) {
             body[field] = live[field].clone();
@@ -122,11 +122,11 @@ const ESTIMATE: &str =
     r#"{"attributes":{"user":"42","path":"/v1/chat/x"},"cost":9,"reserve":true}"#;
 
 #[tokio::test]
-async fn every_example_is_answered_as_described() {
-    let (gate, _) = Gate::by(RULES).await;
+async fn all_request_examples_get_the_described_response() {
+    let (gate, _) = TestServer::by(RULES).await;
     let mut client = gate.client().await;
     let contract = Contract::new();
-    let mut asked = 0;
+    let mut requests = 0;
     for (path, item) in contract.whole["paths"].as_object().unwrap().clone() {
         for (method, operation) in
             item.as_object().unwrap().iter().filter(|(key, _)| *key != "parameters")
@@ -136,10 +136,10 @@ async fn every_example_is_answered_as_described() {
                 let right = contract.check(&content["schema"], &example["value"]);
                 assert_eq!(right, Ok(()), "{path} {name}");
                 let live = client.post("/v1/check", ESTIMATE).await.json();
-                let body = with(example["value"].clone(), &live);
+                let body = with_receipts(example["value"].clone(), &live);
                 let reply = contract.post(&mut client, &path, &body).await;
                 assert_eq!(reply.status, 200, "{path} {name}: {}", reply.text());
-                asked += 1;
+                requests += 1;
             }
             if operation.get("requestBody").is_none() {
                 let mut head = String::new();
@@ -155,17 +155,17 @@ async fn every_example_is_answered_as_described() {
                 let method = method.to_ascii_uppercase();
                 let reply = contract.ask(&mut client, &method, &path, &head).await;
                 assert!([200, 429].contains(&reply.status), "{method} {path}: {}", reply.status);
-                asked += 1;
+                requests += 1;
             }
         }
     }
-    assert!(asked > 40, "{asked}");
+    assert!(requests > 40, "{requests}");
 }
 
 #[tokio::test]
-async fn the_answers_of_the_examples_are_what_their_schemas_say() {
+async fn all_response_examples_match_their_schemas() {
     let contract = Contract::new();
-    let mut looked_at = 0;
+    let mut examples = 0;
     for (path, item) in contract.whole["paths"].as_object().unwrap() {
         for operation in item.as_object().unwrap().values() {
             for (status, response) in operation["responses"].as_object().into_iter().flatten() {
@@ -178,18 +178,18 @@ async fn the_answers_of_the_examples_are_what_their_schemas_say() {
                     {
                         let right = contract.check(&content["schema"], &example["value"]);
                         assert_eq!(right, Ok(()), "{path} {status}");
-                        looked_at += 1;
+                        examples += 1;
                     }
                 }
             }
         }
     }
-    assert!(looked_at > 20, "{looked_at}");
+    assert!(examples > 20, "{examples}");
 }
 
 #[tokio::test]
-async fn refusals_and_mistakes_are_answered_as_described() {
-    let (gate, _) = Gate::by(RULES).await;
+async fn refusals_and_errors_match_their_description() {
+    let (gate, _) = TestServer::by(RULES).await;
     let mut client = gate.client().await;
     let contract = Contract::new();
     let buy = json!({"attributes": {"user": "42", "path": "/checkout"}});
@@ -219,10 +219,10 @@ async fn refusals_and_mistakes_are_answered_as_described() {
 
     let live = client.post("/v1/check", ESTIMATE).await.json();
     gate.clock.advance(Duration::from_secs(60));
-    let late = with(json!({"slot": ""}), &live);
+    let late = with_receipts(json!({"slot": ""}), &live);
     assert_eq!(contract.post(&mut client, "/v1/renew", &late).await.json()["held"], false);
     assert_eq!(contract.post(&mut client, "/v1/release", &late).await.json()["gone"], 1);
-    let settle = with(json!({"reservation": "", "cost": 1}), &live);
+    let settle = with_receipts(json!({"reservation": "", "cost": 1}), &live);
     for settled in [true, false] {
         let reply = contract.post(&mut client, "/v1/settle", &settle).await;
         assert_eq!(reply.json()["settled"], settled);
@@ -250,13 +250,13 @@ async fn refusals_and_mistakes_are_answered_as_described() {
 }
 
 #[tokio::test]
-async fn what_can_never_be_decided_is_answered_as_described() {
+async fn undecidable_requests_match_their_description() {
     let mut rules = String::from("rules:\n");
     for number in 0..70 {
         let rule = format!("name: r{number}, key: [], limit: {}/min", number + 1);
         let _ = writeln!(rules, "  - {{ {rule}, match: {{ path: /many }} }}");
     }
-    let (gate, _) = Gate::by(&rules).await;
+    let (gate, _) = TestServer::by(&rules).await;
     let (mut client, contract) = (gate.client().await, Contract::new());
     let many = json!({"attributes": {"path": "/many"}});
     assert_eq!(contract.post(&mut client, "/v1/check", &many).await.status, 422);
@@ -265,8 +265,8 @@ async fn what_can_never_be_decided_is_answered_as_described() {
 }
 
 #[tokio::test]
-async fn the_description_is_served() {
-    let (gate, _) = Gate::by("rules: []").await;
+async fn the_description_is_served_as_checked_in() {
+    let (gate, _) = TestServer::by("rules: []").await;
     let reply = gate.client().await.get("/openapi.json").await;
     assert_eq!((reply.status, reply.json()), (200, Contract::new().whole));
 }

@@ -1,9 +1,9 @@
-//! A server that speaks gRPC, and a client that is not ours.
+//! A gRPC test server, and tonic as its client.
 
 use std::net::{SocketAddr, TcpListener};
 
 use sluicegate::{ManualClock, Memory};
-use sluicegate_server::{Drained, Listeners, Measured, Protocol, Server};
+use sluicegate_server::{Drained, Listeners, Protocol, Server, StoreStats};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tonic::client::Grpc;
@@ -11,7 +11,7 @@ use tonic::codegen::http::uri::PathAndQuery;
 use tonic::transport::{Channel, Endpoint};
 use tonic::{Code, Status};
 
-use super::gate::by_rules;
+use super::test_server::by_rules;
 
 #[path = "../../src/grpc/proto.rs"]
 mod proto;
@@ -27,21 +27,21 @@ pub(crate) use self::proto::envoy::service::ratelimit::v3::{RateLimitRequest, Ra
 pub(crate) use self::proto::health::{HealthCheckRequest, HealthCheckResponse};
 
 /// A running server.
-pub(crate) struct GrpcGate {
+pub(crate) struct GrpcTestServer {
     pub(crate) address: SocketAddr,
     pub(crate) channel: Channel,
     stop: oneshot::Sender<()>,
     serving: JoinHandle<Drained>,
 }
 
-impl GrpcGate {
+impl GrpcTestServer {
     pub(crate) async fn by(rules: &str) -> Self {
         let limiter = by_rules(Memory::with_clock(ManualClock::default()), rules);
         Self::open(Server::new(limiter)).await
     }
 
-    #[allow(clippy::unused_async, reason = "there has to be a runtime")]
-    pub(crate) async fn open<S: Measured>(server: Server<S>) -> Self {
+    #[allow(clippy::unused_async, reason = "spawning needs a runtime")]
+    pub(crate) async fn open<S: StoreStats>(server: Server<S>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         listener.set_nonblocking(true).unwrap();
         let address = listener.local_addr().unwrap();
@@ -57,7 +57,7 @@ impl GrpcGate {
         Self { address, channel, stop, serving }
     }
 
-    /// One call, whatever it is.
+    /// Makes a call of any method.
     pub(crate) async fn call<M, A>(&self, path: &'static str, message: M) -> Result<A, Status>
     where
         M: prost::Message + 'static,
@@ -77,15 +77,15 @@ impl GrpcGate {
         self.call(LIMIT, call).await
     }
 
-    /// Asks about these descriptors in the domain `edge`.
+    /// Sends these descriptors in the domain `edge`.
     pub(crate) async fn ask(&self, descriptors: &[RateLimitDescriptor]) -> RateLimitResponse {
         let descriptors = descriptors.to_vec();
         let call = RateLimitRequest { domain: "edge".to_owned(), descriptors, hits_addend: 0 };
         self.limit(call).await.unwrap()
     }
 
-    /// What each of these comes to: whether it is over its limit, and what remains.
-    pub(crate) async fn standings(&self, descriptors: &[RateLimitDescriptor]) -> Vec<(bool, u32)> {
+    /// Returns for each descriptor whether it is over its limit, and the remaining units.
+    pub(crate) async fn statuses(&self, descriptors: &[RateLimitDescriptor]) -> Vec<(bool, u32)> {
         let answer = self.ask(descriptors).await;
         assert_eq!(answer.statuses.len(), descriptors.len());
         let over =
@@ -103,14 +103,14 @@ impl GrpcGate {
 
 pub(crate) const LIMIT: &str = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
 
-/// A descriptor of these entries.
+/// Returns a descriptor with these entries.
 pub(crate) fn descriptor(entries: &[(&str, &str)]) -> RateLimitDescriptor {
     let entry = |(key, value): &(&str, &str)| Entry { key: (*key).into(), value: (*value).into() };
     RateLimitDescriptor { entries: entries.iter().map(entry).collect(), ..Default::default() }
 }
 
-/// What is wrong with a call.
-pub(crate) fn wrong<T: std::fmt::Debug>(answer: Result<T, Status>) -> (Code, String) {
+/// Returns the code and the message of a failed call.
+pub(crate) fn error_of<T: std::fmt::Debug>(answer: Result<T, Status>) -> (Code, String) {
     let status = answer.unwrap_err();
     (status.code(), status.message().to_owned())
 }

@@ -1,4 +1,4 @@
-//! Calls as they come over HTTP/2, also those that no client of gRPC would make.
+//! Tests of raw calls over HTTP/2, including malformed ones.
 
 use std::convert::Infallible;
 
@@ -11,18 +11,19 @@ use prost::Message;
 use tokio::net::TcpStream;
 
 use super::grpc::{
-    GrpcGate, LIMIT, RateLimitRequest, RateLimitResponse, descriptor, rate_limit_response::Code,
+    GrpcTestServer, LIMIT, RateLimitRequest, RateLimitResponse, descriptor,
+    rate_limit_response::Code,
 };
 
 const RULES: &str = "rules: [{ name: all, key: [], limit: 5/min }]";
 
-/// A message, framed.
+/// Frames a message.
 pub(crate) fn framed(message: &[u8]) -> Vec<u8> {
     let length = u32::try_from(message.len()).unwrap().to_be_bytes();
     [&[0], &length[..], message].concat()
 }
 
-pub(crate) fn asked() -> Vec<u8> {
+pub(crate) fn encoded_call() -> Vec<u8> {
     let call = RateLimitRequest {
         domain: "edge".to_owned(),
         descriptors: vec![descriptor(&[("a", "b")])],
@@ -31,13 +32,13 @@ pub(crate) fn asked() -> Vec<u8> {
     framed(&call.encode_to_vec())
 }
 
-/// Sends a request as it is.
+/// Sends a raw request.
 pub(crate) async fn send(
-    gate: &GrpcGate,
+    gate: &GrpcTestServer,
     request: Request<Full<Bytes>>,
 ) -> (Response<()>, Bytes, HeaderMap) {
     let stream = TcpStream::connect(gate.address).await.unwrap();
-    // Else the message waits until the headers are known to have arrived, for 40 ms.
+    // Without it, Nagle's algorithm delays the message by 40 ms.
     stream.set_nodelay(true).unwrap();
     let stream = TokioIo::new(stream);
     let builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
@@ -62,11 +63,11 @@ pub(crate) fn call(path: &str, body: Vec<u8>, headers: &[(&str, &str)]) -> Reque
 }
 
 #[tokio::test]
-async fn an_answer_is_a_message_and_its_status_behind_it() {
-    let gate = GrpcGate::by(RULES).await;
+async fn a_response_is_a_message_and_its_trailers() {
+    let gate = GrpcTestServer::by(RULES).await;
     for kind in ["application/grpc", "application/grpc+proto", "application/grpc;charset=utf-8"] {
         let (head, body, trailers) =
-            send(&gate, call(LIMIT, asked(), &[("content-type", kind)])).await;
+            send(&gate, call(LIMIT, encoded_call(), &[("content-type", kind)])).await;
         assert_eq!(head.status(), StatusCode::OK);
         assert_eq!(head.headers()["content-type"], "application/grpc");
         assert_eq!(trailers["grpc-status"], "0");
@@ -76,17 +77,17 @@ async fn an_answer_is_a_message_and_its_status_behind_it() {
 }
 
 #[tokio::test]
-async fn a_call_that_cannot_be_read_is_refused_and_told_why() {
-    let gate = GrpcGate::by(RULES).await;
-    let mut longer = asked();
+async fn unreadable_calls_are_refused_with_a_reason() {
+    let gate = GrpcTestServer::by(RULES).await;
+    let mut longer = encoded_call();
     longer.push(0);
-    let shorter = asked()[..20].to_vec();
+    let shorter = encoded_call()[..20].to_vec();
     let huge = [&[0, 0xff, 0xff, 0xff, 0xff][..], &[0; 100]].concat();
     for (body, words) in [
         (vec![], "no message"),
         (vec![0, 0, 0], "no message"),
-        (longer, "another length"),
-        (shorter, "another length"),
+        (longer, "length of the call differs"),
+        (shorter, "length of the call differs"),
         (huge, "longer than 65536"),
         (framed(&vec![0; 70_000]), "longer than 65536"),
         (framed(b"nonsense"), "cannot be read"),
@@ -98,49 +99,56 @@ async fn a_call_that_cannot_be_read_is_refused_and_told_why() {
         );
         let answer = RateLimitResponse::decode(&body[5..]).unwrap();
         assert_eq!(answer.overall_code(), Code::OverLimit);
-        let told = str::from_utf8(&answer.raw_body).unwrap();
-        assert!(told.contains(words), "{told}");
+        let message = str::from_utf8(&answer.raw_body).unwrap();
+        assert!(message.contains(words), "{message}");
     }
 }
 
 #[tokio::test]
-async fn a_call_that_is_none_fails_and_is_told_why() {
-    let gate = GrpcGate::by(RULES).await;
-    let mut compressed = asked();
+async fn unsupported_calls_fail_with_a_reason() {
+    let gate = GrpcTestServer::by(RULES).await;
+    let mut compressed = encoded_call();
     compressed[0] = 1;
     for (path, body, headers, status, words) in [
         (LIMIT, compressed, &[][..], "12", "compressed"),
-        (LIMIT, asked(), &[("grpc-encoding", "gzip")], "12", "compressed"),
-        ("/envoy.service.ratelimit.v3.RateLimitService/Other", asked(), &[], "12", "no%20method"),
-        ("/", asked(), &[], "12", "no%20method"),
+        (LIMIT, encoded_call(), &[("grpc-encoding", "gzip")], "12", "compressed"),
+        (
+            "/envoy.service.ratelimit.v3.RateLimitService/Other",
+            encoded_call(),
+            &[],
+            "12",
+            "no%20method",
+        ),
+        ("/", encoded_call(), &[], "12", "no%20method"),
     ] {
         let (head, body, trailers) = send(&gate, call(path, body, headers)).await;
         assert_eq!((head.status(), body.len(), trailers.len()), (StatusCode::OK, 0, 0));
-        let told = head.headers()["grpc-message"].to_str().unwrap();
-        assert_eq!(head.headers()["grpc-status"], status, "{told}");
-        assert!(told.contains(words), "{told}");
+        let message = head.headers()["grpc-message"].to_str().unwrap();
+        assert_eq!(head.headers()["grpc-status"], status, "{message}");
+        assert!(message.contains(words), "{message}");
     }
     let kind = [("content-type", "application/json")];
-    let (head, body, _) = send(&gate, call(LIMIT, asked(), &kind)).await;
+    let (head, body, _) = send(&gate, call(LIMIT, encoded_call(), &kind)).await;
     assert_eq!(head.status(), StatusCode::UNSUPPORTED_MEDIA_TYPE);
     assert!(body.starts_with(b"this port speaks gRPC"));
     let get = Request::get("http://sluicegate/").body(Full::default()).unwrap();
     assert_eq!(send(&gate, get).await.0.status(), StatusCode::UNSUPPORTED_MEDIA_TYPE);
     assert_eq!(
-        gate.standings(&[descriptor(&[("a", "b")])]).await,
+        gate.statuses(&[descriptor(&[("a", "b")])]).await,
         [(false, 4)],
-        "none was charged"
+        "nothing was charged"
     );
 }
 
 #[tokio::test]
 async fn a_message_may_come_in_pieces() {
-    let gate = GrpcGate::by(RULES).await;
+    let gate = GrpcTestServer::by(RULES).await;
     let stream = TokioIo::new(TcpStream::connect(gate.address).await.unwrap());
     let builder = hyper::client::conn::http2::Builder::new(TokioExecutor::new());
     let (mut sender, connection) = builder.handshake(stream).await.unwrap();
     let connection = tokio::spawn(connection);
-    let pieces = asked().into_iter().map(|byte| Ok::<_, Infallible>(Bytes::from(vec![byte])));
+    let pieces =
+        encoded_call().into_iter().map(|byte| Ok::<_, Infallible>(Bytes::from(vec![byte])));
     let body = Pieces(pieces.collect::<Vec<_>>().into_iter());
     let request = Request::post(format!("http://sluicegate{LIMIT}"))
         .header("content-type", "application/grpc")

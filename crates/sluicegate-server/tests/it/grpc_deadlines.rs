@@ -1,19 +1,19 @@
-//! Calls that say how long they wait.
+//! Tests of the deadlines of calls.
 
 use std::future::pending;
 use std::sync::{Arc, Mutex};
 
 use prost::Message;
 use sluicegate::{Applied, Check, CheckError, Decision, ManualClock, Set, Span, Store};
-use sluicegate_server::{Measured, Server, Size};
+use sluicegate_server::{Server, StoreSize, StoreStats};
 
-use super::fading::Fading;
-use super::gate::by_rules;
+use super::flaky_store::FlakyStore;
 use super::grpc::{
-    GrpcGate, LIMIT, RateLimitDescriptor, RateLimitOverride, RateLimitRequest, RateLimitResponse,
-    descriptor, rate_limit_response::Code,
+    GrpcTestServer, LIMIT, RateLimitDescriptor, RateLimitOverride, RateLimitRequest,
+    RateLimitResponse, descriptor, rate_limit_response::Code,
 };
-use super::grpc_calls::{asked, call, framed, send};
+use super::grpc_calls::{call, encoded_call, framed, send};
+use super::test_server::by_rules;
 
 const RULES: &str = "
 identify:
@@ -28,13 +28,13 @@ rules:
     on_store_error: allow
 ";
 
-/// A store that has given up whatever it is asked for, and for how long each of it was of use.
-struct GivenUp {
-    store: Fading,
+/// An unreachable store that records the deadline of each set.
+struct DeadlineRecorder {
+    store: FlakyStore,
     seen: Arc<Mutex<Vec<Option<Span>>>>,
 }
 
-impl Store for GivenUp {
+impl Store for DeadlineRecorder {
     type Clock = ManualClock;
 
     fn clock(&self) -> &ManualClock {
@@ -53,14 +53,14 @@ impl Store for GivenUp {
     fn apply_detached(&self, _: Check<'_>) {}
 }
 
-impl Measured for GivenUp {
-    fn size(&self) -> Size {
-        Size::default()
+impl StoreStats for DeadlineRecorder {
+    fn size(&self) -> StoreSize {
+        StoreSize::default()
     }
 }
 
-/// Calls that reach the store in different ways.
-fn ways() -> [Vec<RateLimitDescriptor>; 5] {
+/// Returns calls that use each method of the store.
+fn calls() -> [Vec<RateLimitDescriptor>; 5] {
     let [any, monthly] = ["a", "m"].map(|user| descriptor(&[("user", user)]));
     let limit = Some(RateLimitOverride { requests_per_unit: 1_000, unit: 2 });
     let own = RateLimitDescriptor { limit, ..any.clone() };
@@ -74,36 +74,40 @@ fn ways() -> [Vec<RateLimitDescriptor>; 5] {
 }
 
 #[tokio::test]
-async fn a_store_is_told_how_long_its_answer_is_of_use() {
-    let (store, hand) = Fading::new(ManualClock::default());
-    hand.fade("no answer");
+async fn the_store_gets_the_deadline_of_the_call() {
+    let (store, control) = FlakyStore::new(ManualClock::default());
+    control.fail("no answer");
     let seen = Arc::default();
-    let store = GivenUp { store, seen: Arc::clone(&seen) };
-    let gate = GrpcGate::open(Server::new(by_rules(store, RULES))).await;
-    for descriptors in ways() {
-        let asked = RateLimitRequest { domain: "edge".to_owned(), descriptors, hits_addend: 0 };
+    let store = DeadlineRecorder { store, seen: Arc::clone(&seen) };
+    let gate = GrpcTestServer::open(Server::new(by_rules(store, RULES))).await;
+    for descriptors in calls() {
+        let message = RateLimitRequest { domain: "edge".to_owned(), descriptors, hits_addend: 0 };
         for (timeout, within) in [(Some("5m"), Some(2)), (Some("1S"), Some(997)), (None, None)] {
             let headers = timeout.map(|timeout| ("grpc-timeout", timeout));
-            let request = || call(LIMIT, framed(&asked.encode_to_vec()), headers.as_slice());
-            let mut heard = Vec::new();
-            // On a busy machine 5 ms may have passed before anything was asked.
+            let request = || call(LIMIT, framed(&message.encode_to_vec()), headers.as_slice());
+            let mut deadlines = Vec::new();
+            // On a busy machine, 5 ms may pass before the store is called.
             for _ in 0..10_000 {
                 let (failed, body, _) = send(&gate, request()).await;
-                heard.append(&mut seen.lock().unwrap());
-                if let Some(message) = body.get(5..) {
-                    let answer = RateLimitResponse::decode(message).unwrap();
-                    assert_eq!(answer.overall_code(), Code::Ok, "as the rules have it");
+                deadlines.append(&mut seen.lock().unwrap());
+                if let Some(encoded) = body.get(5..) {
+                    let answer = RateLimitResponse::decode(encoded).unwrap();
+                    assert_eq!(
+                        answer.overall_code(),
+                        Code::Ok,
+                        "the fallback of the rules decides"
+                    );
                 } else {
                     assert_eq!(
                         (timeout, &failed.headers()["grpc-status"]),
                         (Some("5m"), &"4".parse().unwrap())
                     );
                 }
-                if !heard.is_empty() {
+                if !deadlines.is_empty() {
                     break;
                 }
             }
-            assert_eq!(heard, [within.map(Span::from_millis)], "{timeout:?}: {asked:?}");
+            assert_eq!(deadlines, [within.map(Span::from_millis)], "{timeout:?}: {message:?}");
         }
     }
 }
@@ -129,20 +133,24 @@ impl Store for Silent {
     fn apply_detached(&self, _: Check<'_>) {}
 }
 
-impl Measured for Silent {
-    fn size(&self) -> Size {
-        Size::default()
+impl StoreStats for Silent {
+    fn size(&self) -> StoreSize {
+        StoreSize::default()
     }
 }
 
 #[tokio::test]
-async fn nobody_waits_longer_than_it_says_it_does() {
+async fn no_call_takes_longer_than_its_timeout() {
     let silent = Silent(ManualClock::default());
-    let gate = GrpcGate::open(Server::new(by_rules(silent, RULES))).await;
+    let gate = GrpcTestServer::open(Server::new(by_rules(silent, RULES))).await;
     for (timeout, waited) in [("20m", "20"), ("3m", "3"), ("1n", "0"), ("0m", "0")] {
-        let (head, _, _) = send(&gate, call(LIMIT, asked(), &[("grpc-timeout", timeout)])).await;
+        let (head, _, _) =
+            send(&gate, call(LIMIT, encoded_call(), &[("grpc-timeout", timeout)])).await;
         assert_eq!(head.headers()["grpc-status"], "4");
-        let told = head.headers()["grpc-message"].to_str().unwrap();
-        assert!(told.starts_with(&format!("not%20decided%20within%20{waited}%20ms")), "{told}");
+        let message = head.headers()["grpc-message"].to_str().unwrap();
+        assert!(
+            message.starts_with(&format!("not%20decided%20within%20{waited}%20ms")),
+            "{message}"
+        );
     }
 }

@@ -1,6 +1,6 @@
-//! Whose counters descriptors reach, and limits that come with them.
+//! Tests of descriptors: their counters, and limit overrides.
 
-use super::grpc::{GrpcGate, RateLimitDescriptor, RateLimitOverride, Unit, descriptor};
+use super::grpc::{GrpcTestServer, RateLimitDescriptor, RateLimitOverride, Unit, descriptor};
 
 const RULES: &str = "
 identify:
@@ -15,17 +15,17 @@ fn user(name: &str) -> RateLimitDescriptor {
 }
 
 #[tokio::test]
-async fn the_address_of_envoys_client_is_the_address() {
-    let gate = GrpcGate::by(RULES).await;
+async fn remote_address_is_the_address_of_the_caller() {
+    let gate = GrpcTestServer::by(RULES).await;
     let from = |address| descriptor(&[("network", "x"), ("remote_address", address)]);
-    assert_eq!(gate.standings(&[from("2001:db8::1")]).await, [(false, 2)]);
-    assert_eq!(gate.standings(&[from("2001:db8::2")]).await, [(false, 1)], "of the same network");
-    assert_eq!(gate.standings(&[from("2001:db8:1::2")]).await, [(false, 2)]);
+    assert_eq!(gate.statuses(&[from("2001:db8::1")]).await, [(false, 2)]);
+    assert_eq!(gate.statuses(&[from("2001:db8::2")]).await, [(false, 1)], "of the same network");
+    assert_eq!(gate.statuses(&[from("2001:db8:1::2")]).await, [(false, 2)]);
 }
 
 #[tokio::test]
-async fn a_limit_that_comes_with_a_descriptor_stands_in_for_those_of_rules() {
-    let gate = GrpcGate::by(RULES).await;
+async fn a_limit_override_replaces_the_rules() {
+    let gate = GrpcTestServer::by(RULES).await;
     let limited = |requests_per_unit, unit| RateLimitDescriptor {
         limit: Some(RateLimitOverride { requests_per_unit, unit }),
         ..user("a")
@@ -47,11 +47,15 @@ async fn a_limit_that_comes_with_a_descriptor_stands_in_for_those_of_rules() {
         assert_eq!((limit.name.as_str(), status.limit_remaining), ("descriptor", 1));
         assert_eq!(status.duration_until_reset.unwrap().seconds, seconds, "{unit:?}");
         gate.ask(&[descriptor.clone()]).await;
-        assert_eq!(gate.standings(&[descriptor]).await, [(true, 0)]);
+        assert_eq!(gate.statuses(&[descriptor]).await, [(true, 0)]);
     }
-    assert_eq!(gate.standings(&[limited(0, 2)]).await, [(true, 1)], "none at all");
-    assert_eq!(gate.standings(&[limited(3, 2), user("a")]).await, [(false, 2), (false, 9)]);
+    assert_eq!(
+        gate.statuses(&[limited(0, 2)]).await,
+        [(true, 1)],
+        "a limit of zero admits nothing"
+    );
+    assert_eq!(gate.statuses(&[limited(3, 2), user("a")]).await, [(false, 2), (false, 9)]);
     let other = descriptor(&[("user", "a"), ("path", "/")]);
     let other = RateLimitDescriptor { limit: limited(3, 2).limit, ..other };
-    assert_eq!(gate.standings(&[other]).await, [(false, 2)], "other entries, another counter");
+    assert_eq!(gate.statuses(&[other]).await, [(false, 2)], "other entries, another counter");
 }

@@ -1,4 +1,4 @@
-//! Health and reflection beside the rate limit service.
+//! Tests of the health and reflection services.
 
 use sluicegate::{ManualClock, Memory};
 use sluicegate_server::{Drained, Server};
@@ -6,8 +6,8 @@ use tonic::Code;
 use tonic::client::Grpc;
 use tonic::codegen::http::uri::PathAndQuery;
 
-use super::gate::without_rules;
-use super::grpc::{GrpcGate, HealthCheckRequest, HealthCheckResponse, descriptor, wrong};
+use super::grpc::{GrpcTestServer, HealthCheckRequest, HealthCheckResponse, descriptor, error_of};
+use super::test_server::without_rules;
 
 const CHECK: &str = "/grpc.health.v1.Health/Check";
 const WATCH: &str = "/grpc.health.v1.Health/Watch";
@@ -19,7 +19,7 @@ fn about(service: &str) -> HealthCheckRequest {
     HealthCheckRequest { service: service.to_owned() }
 }
 
-async fn watch(gate: &GrpcGate, service: &str) -> tonic::Streaming<HealthCheckResponse> {
+async fn watch(gate: &GrpcTestServer, service: &str) -> tonic::Streaming<HealthCheckResponse> {
     let mut client = Grpc::new(gate.channel.clone());
     client.ready().await.unwrap();
     let codec = tonic_prost::ProstCodec::default();
@@ -29,19 +29,19 @@ async fn watch(gate: &GrpcGate, service: &str) -> tonic::Streaming<HealthCheckRe
 }
 
 #[tokio::test]
-async fn every_name_of_the_service_is_known() {
-    let gate = GrpcGate::by("rules: []").await;
+async fn all_names_of_the_service_are_known() {
+    let gate = GrpcTestServer::by("rules: []").await;
     for service in ["", "ratelimit", "envoy.service.ratelimit.v3.RateLimitService"] {
         let answer: HealthCheckResponse = gate.call(CHECK, about(service)).await.unwrap();
         assert_eq!(answer.status, SERVING, "{service}");
     }
-    let (code, _) = wrong(gate.call::<_, HealthCheckResponse>(CHECK, about("other")).await);
+    let (code, _) = error_of(gate.call::<_, HealthCheckResponse>(CHECK, about("other")).await);
     assert_eq!(code, Code::NotFound);
 }
 
 #[tokio::test]
-async fn who_watches_hears_that_the_server_stops_and_keeps_it_from_nothing() {
-    let gate = GrpcGate::by("rules: []").await;
+async fn a_watch_reports_the_shutdown_and_does_not_delay_it() {
+    let gate = GrpcTestServer::by("rules: []").await;
     let mut known = watch(&gate, "").await;
     let mut unknown = watch(&gate, "other").await;
     assert_eq!(known.message().await.unwrap().unwrap().status, SERVING);
@@ -55,7 +55,7 @@ async fn who_watches_hears_that_the_server_stops_and_keeps_it_from_nothing() {
 
 #[tokio::test]
 async fn an_idle_server_stops_at_once() {
-    let gate = GrpcGate::by("rules: []").await;
+    let gate = GrpcTestServer::by("rules: []").await;
     gate.ask(&[descriptor(&[("a", "b")])]).await;
     let channel = gate.channel.clone();
     assert_eq!(gate.stop().await.unwrap(), Drained::All);
@@ -63,14 +63,14 @@ async fn an_idle_server_stops_at_once() {
 }
 
 #[tokio::test]
-async fn reflection_tells_of_the_services_only_if_it_is_to() {
+async fn reflection_lists_the_services_only_if_enabled() {
     const LIST: &str = "/grpc.reflection.v1.ServerReflection/ServerReflectionInfo";
     // A request for the list of services, and for the file of one of them.
     let list = |channel| async move {
         let mut client = Grpc::new(channel);
         client.ready().await.unwrap();
-        let codec = tonic_prost::ProstCodec::<Question, Reflected>::default();
-        let question = Question { list_services: Some("*".to_owned()) };
+        let codec = tonic_prost::ProstCodec::<ReflectionRequest, ReflectionResponse>::default();
+        let question = ReflectionRequest { list_services: Some("*".to_owned()) };
         let request = tonic::Request::new(question);
         let path = PathAndQuery::from_static(LIST);
         let answer = client.server_streaming(request, path, codec).await;
@@ -79,11 +79,11 @@ async fn reflection_tells_of_the_services_only_if_it_is_to() {
             Err(status) => Err(status),
         }
     };
-    let gate = GrpcGate::by("rules: []").await;
+    let gate = GrpcTestServer::by("rules: []").await;
     assert_eq!(list(gate.channel.clone()).await.unwrap_err().code(), Code::Unimplemented);
 
     let server = Server::new(without_rules(Memory::with_clock(ManualClock::default())));
-    let gate = GrpcGate::open(server.grpc_reflection(true)).await;
+    let gate = GrpcTestServer::open(server.grpc_reflection(true)).await;
     let reflected = list(gate.channel.clone()).await.unwrap();
     let names: Vec<String> =
         reflected.services.unwrap().service.into_iter().map(|service| service.name).collect();
@@ -92,16 +92,16 @@ async fn reflection_tells_of_the_services_only_if_it_is_to() {
     }
 }
 
-/// What reflection is asked.
+/// A reflection request.
 #[derive(Clone, PartialEq, prost::Message)]
-struct Question {
+struct ReflectionRequest {
     #[prost(string, optional, tag = "7")]
     list_services: Option<String>,
 }
 
-/// What it answers.
+/// A reflection response.
 #[derive(Clone, PartialEq, prost::Message)]
-struct Reflected {
+struct ReflectionResponse {
     #[prost(message, optional, tag = "6")]
     services: Option<Services>,
 }

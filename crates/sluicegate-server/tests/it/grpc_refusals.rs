@@ -1,4 +1,4 @@
-//! What a refused caller is told, and what becomes of calls while the store is not there.
+//! Tests of refusals, invalid calls, and calls while the store is unavailable.
 
 use std::fmt::Write as _;
 
@@ -8,12 +8,12 @@ use sluicegate::ManualClock;
 use sluicegate_server::Server;
 use tonic::Code as Failure;
 
-use super::fading::Fading;
-use super::gate::by_rules;
+use super::flaky_store::FlakyStore;
 use super::grpc::{
-    DescriptorStatus, GrpcGate, RateLimitRequest, RateLimitResponse, descriptor,
-    rate_limit_response::Code, wrong,
+    DescriptorStatus, GrpcTestServer, RateLimitRequest, RateLimitResponse, descriptor, error_of,
+    rate_limit_response::Code,
 };
+use super::test_server::by_rules;
 
 const RULES: &str = "
 identify:
@@ -32,14 +32,14 @@ fn metadata(answer: &RateLimitResponse, name: &str) -> Option<Kind> {
     answer.dynamic_metadata.as_ref()?.fields.get(name)?.kind.clone()
 }
 
-#[allow(clippy::unnecessary_wraps, reason = "as it is found")]
+#[allow(clippy::unnecessary_wraps, reason = "the type of the metadata")]
 fn text(text: &str) -> Option<Kind> {
     Some(Kind::StringValue(text.to_owned()))
 }
 
 #[tokio::test]
-async fn who_is_listed_or_does_not_say_who_it_is_is_refused_and_nobody_else_is_charged() {
-    let gate = GrpcGate::by(RULES).await;
+async fn blocked_and_unidentified_descriptors_are_refused_without_charges() {
+    let gate = GrpcTestServer::by(RULES).await;
     let local = descriptor(&[("kind", "local"), ("user", "a")]);
     for (entries, reason) in [
         (&[("kind", "local"), ("user", "mallory")][..], "listed"),
@@ -54,14 +54,14 @@ async fn who_is_listed_or_does_not_say_who_it_is_is_refused_and_nobody_else_is_c
         assert_eq!(metadata(&answer, "reason"), text(reason));
         assert!(!answer.raw_body.is_empty());
     }
-    assert_eq!(gate.standings(&[local]).await, [(false, 4)]);
+    assert_eq!(gate.statuses(&[local]).await, [(false, 4)]);
 }
 
 #[tokio::test]
-async fn without_the_store_each_rule_goes_by_what_it_says() {
-    let (store, hand) = Fading::new(ManualClock::default());
-    let gate = GrpcGate::open(Server::new(by_rules(store, RULES))).await;
-    hand.fade("connection refused");
+async fn each_rule_applies_its_own_fallback() {
+    let (store, control) = FlakyStore::new(ManualClock::default());
+    let gate = GrpcTestServer::open(Server::new(by_rules(store, RULES))).await;
+    control.fail("connection refused");
     for (kind, code, by) in [
         ("strict", Code::OverLimit, "policy"),
         ("local", Code::Ok, "share"),
@@ -70,7 +70,7 @@ async fn without_the_store_each_rule_goes_by_what_it_says() {
         let answer = gate.ask(&[descriptor(&[("kind", kind), ("user", "a")])]).await;
         assert_eq!((answer.overall_code(), metadata(&answer, "by")), (code, text(by)), "{kind}");
         let known = answer.statuses[0].current_limit.is_some();
-        assert_eq!(known, kind == "local", "what nobody knows is not told");
+        assert_eq!(known, kind == "local", "unknown state is not reported");
         if code == Code::OverLimit {
             assert_eq!(metadata(&answer, "reason"), text("unreachable"));
             let body: Value = serde_json::from_slice(&answer.raw_body).unwrap();
@@ -80,28 +80,28 @@ async fn without_the_store_each_rule_goes_by_what_it_says() {
 }
 
 #[tokio::test]
-async fn a_call_that_makes_no_sense_is_told_what_is_wrong_with_it() {
-    let gate = GrpcGate::by(RULES).await;
-    let fine = || descriptor(&[("kind", "local"), ("user", "a")]);
-    let many = |count: usize| vec![fine(); count];
-    let mut entries = fine();
+async fn invalid_calls_fail_with_a_reason() {
+    let gate = GrpcTestServer::by(RULES).await;
+    let valid = || descriptor(&[("kind", "local"), ("user", "a")]);
+    let many = |count: usize| vec![valid(); count];
+    let mut entries = valid();
     entries.entries = vec![entries.entries[0].clone(); 65];
     let mut both = descriptor(&[("sluicegate", "charge"), ("user", "a")]);
     both.is_negative_hits = true;
-    let mut limited = fine();
+    let mut limited = valid();
     limited.limit = Some(super::grpc::RateLimitOverride { requests_per_unit: 5, unit: 0 });
-    let mut contradictory = vec![fine(), fine()];
+    let mut contradictory = vec![valid(), valid()];
     for (index, descriptor) in contradictory.iter_mut().enumerate() {
         let requests_per_unit = 5 + u32::try_from(index).unwrap();
         descriptor.limit = Some(super::grpc::RateLimitOverride { requests_per_unit, unit: 2 });
     }
     for (domain, descriptors, code, words) in [
-        ("", vec![fine()], Failure::InvalidArgument, "no domain"),
+        ("", vec![valid()], Failure::InvalidArgument, "no domain"),
         ("edge", vec![], Failure::InvalidArgument, "no descriptors"),
         ("edge", many(65), Failure::ResourceExhausted, "65 descriptors; send at most 64"),
         (
             "edge",
-            vec![fine(), descriptor(&[])],
+            vec![valid(), descriptor(&[])],
             Failure::InvalidArgument,
             "descriptor 2 of the call has no entries",
         ),
@@ -111,25 +111,25 @@ async fn a_call_that_makes_no_sense_is_told_what_is_wrong_with_it() {
             "edge",
             vec![descriptor(&[("sluicegate", "dance")])],
             Failure::InvalidArgument,
-            "not `charge`",
+            "the only value is `charge`",
         ),
-        ("edge", vec![both], Failure::InvalidArgument, "both charges and gives back"),
-        ("edge", vec![limited], Failure::InvalidArgument, "the unit 0, which is none"),
+        ("edge", vec![both], Failure::InvalidArgument, "both charges and refunds"),
+        ("edge", vec![limited], Failure::InvalidArgument, "the unknown unit 0"),
         ("edge", contradictory, Failure::InvalidArgument, "two different limits"),
     ] {
         let call = RateLimitRequest { domain: domain.to_owned(), descriptors, hits_addend: 0 };
-        let (found, text) = wrong(gate.limit(call).await);
+        let (found, text) = error_of(gate.limit(call).await);
         assert_eq!(found, code, "{text}");
         assert!(text.contains(words), "{text}");
     }
-    let answer = gate.standings(&many(64)).await;
+    let answer = gate.statuses(&many(64)).await;
     assert_eq!(answer.iter().filter(|(over, _)| *over).count(), 59, "64 are decided, 5 fit");
 }
 
-/// Clients can bring it about, with a header that Envoy copies into a descriptor.
+/// A client can cause this with a header that Envoy copies into a descriptor.
 #[tokio::test]
-async fn a_call_that_is_too_long_is_refused_and_does_not_fail() {
-    let gate = GrpcGate::by(RULES).await;
+async fn a_call_that_is_too_long_is_refused_instead_of_failing() {
+    let gate = GrpcTestServer::by(RULES).await;
     let long = "x".repeat(66_000);
     for descriptors in [
         vec![descriptor(&[("kind", "open"), ("user", &long)])],
@@ -140,7 +140,7 @@ async fn a_call_that_is_too_long_is_refused_and_does_not_fail() {
         let body: Value = serde_json::from_slice(&answer.raw_body).unwrap();
         assert!(body["detail"].as_str().unwrap().contains("longer than 65536 bytes"), "{body}");
     }
-    // The key of a limit that comes with the descriptor is made of the entries.
+    // The key of a limit override consists of the entries.
     let mut limited = descriptor(&[("user", &long[..4_200])]);
     limited.limit = Some(super::grpc::RateLimitOverride { requests_per_unit: 5, unit: 2 });
     let answer = gate.ask(&[limited]).await;
@@ -150,17 +150,17 @@ async fn a_call_that_is_too_long_is_refused_and_does_not_fail() {
 }
 
 #[tokio::test]
-async fn more_checks_than_one_step_has_are_too_many() {
+async fn a_call_with_more_than_64_checks_fails() {
     let mut rules = String::from("rules:\n");
     for number in 0..33 {
         writeln!(rules, "  - {{ name: rule-{number}, key: [], limit: 9/min }}").unwrap();
     }
-    let gate = GrpcGate::by(&rules).await;
+    let gate = GrpcTestServer::by(&rules).await;
     let one = descriptor(&[("a", "b")]);
     assert_eq!(gate.ask(std::slice::from_ref(&one)).await.overall_code(), Code::Ok);
     let descriptors = vec![one.clone(), one];
     let call = RateLimitRequest { domain: "edge".to_owned(), descriptors, hits_addend: 0 };
-    let (code, text) = wrong(gate.limit(call).await);
+    let (code, text) = error_of(gate.limit(call).await);
     assert_eq!(code, Failure::ResourceExhausted);
     assert!(text.contains("66 checks in one step; use at most 64"), "{text}");
 }

@@ -1,17 +1,17 @@
-//! What a scrape shows.
+//! Tests of `/metrics`.
 
 use std::fs;
 
 use sluicegate::{ManualClock, Memory, MemoryOptions};
 use sluicegate_server::{Server, Snapshots};
 
-use super::gate::{Gate, without_rules};
+use super::test_server::{TestServer, without_rules};
 
 #[tokio::test]
-async fn a_scrape_shows_what_was_decided_answered_and_kept() {
+async fn a_scrape_has_decisions_requests_and_store_size() {
     let clock = ManualClock::default();
     let store = MemoryOptions::new().max_bytes(1 << 20).build_with(clock.clone()).unwrap();
-    let gate = Gate::open_with(Server::new(without_rules(store)), clock).await;
+    let gate = TestServer::open_with(Server::new(without_rules(store)), clock).await;
     let mut client = gate.client().await;
     for _ in 0..3 {
         client.throttle(r#"{"key":"secret-key","quota":"2/min"}"#).await;
@@ -59,7 +59,7 @@ async fn a_scrape_shows_what_was_decided_answered_and_kept() {
     }
     let bytes = scrape.text().lines().find_map(|line| line.strip_prefix("sluicegate_store_bytes "));
     assert!((1..=1 << 20).contains(&bytes.unwrap().parse::<u64>().unwrap()));
-    assert!(!scrape.text().contains("snapshot"), "none is taken");
+    assert!(!scrape.text().contains("snapshot"), "no snapshots");
     assert!(scrape.text().ends_with("# EOF\n"));
     assert!(!scrape.text().contains("secret-key"));
     client.get("/metrics").await;
@@ -69,14 +69,14 @@ async fn a_scrape_shows_what_was_decided_answered_and_kept() {
 }
 
 #[tokio::test]
-async fn a_scrape_shows_what_was_told_of_snapshots() {
+async fn a_scrape_has_the_outcome_of_snapshots() {
     let clock = ManualClock::default();
-    let gate = without_rules(Memory::with_clock(clock.clone()));
-    let (limiter, snapshots) = (gate.limiter().clone(), Snapshots::new());
-    let server = Server::new(gate).snapshots(&snapshots);
-    let gate = Gate::open_with(server, clock).await;
+    let rule_limiter = without_rules(Memory::with_clock(clock.clone()));
+    let (limiter, snapshots) = (rule_limiter.limiter().clone(), Snapshots::new());
+    let server = Server::new(rule_limiter).snapshots(&snapshots);
+    let gate = TestServer::open_with(server, clock).await;
     let mut client = gate.client().await;
-    let shown = async |client: &mut super::client::Client| {
+    let shown = async |client: &mut super::raw_client::Client| {
         let scrape = client.get("/metrics").await;
         let value = |series: &str| {
             let line = scrape.text().lines().find_map(|line| line.strip_prefix(series));

@@ -1,12 +1,12 @@
-//! What is answered while the store is not there that nodes share.
+//! Tests of responses while the shared store is unavailable.
 
 use serde_json::{Value, json};
 use sluicegate::ManualClock;
 use sluicegate_server::Server;
 
-use super::client::Reply;
-use super::fading::{Fading, Hand};
-use super::gate::{Gate, by_rules};
+use super::flaky_store::{FlakyStore, StoreControl};
+use super::raw_client::Reply;
+use super::test_server::{TestServer, by_rules};
 
 const RULES: &str = "
 rules:
@@ -16,10 +16,10 @@ rules:
   - { name: login, key: user, cooldown: { after: 3, within: 1m, block: 1m }, on_store_error: deny, match: { path: /login } }
 ";
 
-async fn gate() -> (Gate, Hand) {
+async fn gate() -> (TestServer, StoreControl) {
     let clock = ManualClock::default();
-    let (store, hand) = Fading::new(clock.clone());
-    (Gate::open_with(Server::new(by_rules(store, RULES)), clock).await, hand)
+    let (store, control) = FlakyStore::new(clock.clone());
+    (TestServer::open_with(Server::new(by_rules(store, RULES)), clock).await, control)
 }
 
 fn body(path: &str) -> String {
@@ -40,15 +40,15 @@ fn has_limit_headers(reply: &Reply) -> bool {
 }
 
 #[tokio::test]
-async fn who_decided_is_told_only_if_it_was_not_the_store() {
-    let (gate, hand) = gate().await;
+async fn the_decider_is_reported_unless_it_is_the_store() {
+    let (gate, control) = gate().await;
     let mut client = gate.client().await;
     for path in ["/local", "/allow", "/deny", "/mixed", "/strict"] {
         let reply = client.post("/v1/check", body(path)).await;
         assert_eq!((reply.status, reply.json().get("by")), (200, None), "{path}");
         assert!(has_limit_headers(&reply), "{path}");
     }
-    hand.fade("connection refused");
+    control.fail("connection refused");
     for (path, status, by) in [
         ("/local", 200, "share"),
         ("/allow", 200, "policy"),
@@ -63,10 +63,10 @@ async fn who_decided_is_told_only_if_it_was_not_the_store() {
 }
 
 #[tokio::test]
-async fn what_nobody_knows_is_not_told() {
-    let (gate, hand) = gate().await;
+async fn unknown_state_is_not_reported() {
+    let (gate, control) = gate().await;
     let mut client = gate.client().await;
-    hand.fade("connection refused");
+    control.fail("connection refused");
     for path in ["/allow", "/deny"] {
         let reply = client.post("/v1/check", body(path)).await;
         assert!(!has_limit_headers(&reply), "{path}");
@@ -79,7 +79,7 @@ async fn what_nobody_knows_is_not_told() {
         let known = [&decision["remaining"], &decision["reset_after_ms"]];
         assert_eq!(known, [&Value::Null, &Value::Null], "{path}: {verdict}");
     }
-    // Beside one that is known, the known one is told.
+    // If the state of another limit is known, that one is reported.
     let reply = client.post("/v1/check", body("/mixed")).await;
     assert_eq!(reply.header("x-ratelimit-remaining"), Some("4"));
     let verdict = reply.json();
@@ -89,10 +89,10 @@ async fn what_nobody_knows_is_not_told() {
 }
 
 #[tokio::test]
-async fn a_rule_that_refuses_without_the_store_says_that_it_is_not_the_callers_fault() {
-    let (gate, hand) = gate().await;
+async fn a_rule_that_fails_closed_answers_503_with_a_reason() {
+    let (gate, control) = gate().await;
     let mut client = gate.client().await;
-    hand.fade("connection refused");
+    control.fail("connection refused");
     for path in ["/deny", "/strict"] {
         let reply = client.post("/v1/check", body(path)).await;
         assert_eq!(reply.status, 503, "{path}");
@@ -104,7 +104,10 @@ async fn a_rule_that_refuses_without_the_store_says_that_it_is_not_the_callers_f
         assert_eq!((&problem["status"], &problem["allowed"]), (&json!(503), &json!(false)));
         assert_eq!((&problem["reason"], &problem["rule"]), (&json!("unreachable"), &json!("deny")));
         assert_eq!(problem["retry_after_ms"], Value::Null);
-        assert!(problem["detail"].as_str().unwrap().contains("cannot be asked"), "{problem}");
+        assert!(
+            problem["detail"].as_str().unwrap().contains("the shared store is unavailable"),
+            "{problem}"
+        );
     }
     let reply = client.post("/v1/check?deny_status=403", body("/deny")).await;
     assert_eq!((reply.status, &reply.json()["status"]), (403, &json!(403)), "it is a refusal");
@@ -118,14 +121,14 @@ async fn a_rule_that_refuses_without_the_store_says_that_it_is_not_the_callers_f
 }
 
 #[tokio::test]
-async fn a_report_says_who_answered_it() {
-    let (gate, hand) = gate().await;
+async fn a_report_names_the_decider() {
+    let (gate, control) = gate().await;
     let mut client = gate.client().await;
     let failed =
         json!({"attributes": {"user": "42", "path": "/login"}, "failed": true}).to_string();
     let report = client.post("/v1/report", &failed).await.json();
     assert_eq!((&report["counted"], report.get("by")), (&json!(1), None));
-    hand.fade("connection refused");
+    control.fail("connection refused");
     let reply = client.post("/v1/report", &failed).await;
     let report = reply.json();
     assert_eq!((reply.status, &report["by"]), (200, &json!("policy")));
@@ -134,10 +137,10 @@ async fn a_report_says_who_answered_it() {
 }
 
 #[tokio::test]
-async fn a_scrape_tells_of_the_store_that_nodes_share() {
-    let (gate, hand) = gate().await;
+async fn a_scrape_has_the_state_of_the_shared_store() {
+    let (gate, control) = gate().await;
     let mut client = gate.client().await;
-    hand.change(|shared| {
+    control.change(|shared| {
         let counts = &mut shared.counts;
         (counts.calls, counts.sets, counts.in_flight, counts.timeouts) = (10, 25, 2, 3);
         (counts.by_memory, counts.by_share, counts.state_lost) = (7, 6, 1);
@@ -177,26 +180,29 @@ async fn a_scrape_tells_of_the_store_that_nodes_share() {
         let line = format!("sluicegate_{line}");
         assert!(scrape.text().lines().any(|other| other == line), "{line}\n{}", scrape.text());
     }
-    hand.fade("connection refused");
-    hand.change(|shared| (shared.counts.calls, shared.counts.slots_unserved) = (9, 0));
+    control.fail("connection refused");
+    control.change(|shared| (shared.counts.calls, shared.counts.slots_unserved) = (9, 0));
     let scrape = client.get("/metrics").await;
     for line in [
         "sluicegate_store_up 0",
         "sluicegate_store_calls_total 10",
         "sluicegate_store_slots_unserved 0",
     ] {
-        assert!(scrape.text().lines().any(|other| other == line), "{line}: counters never go back");
+        assert!(
+            scrape.text().lines().any(|other| other == line),
+            "{line}: counters never decrease"
+        );
     }
 }
 
 #[tokio::test]
-async fn in_memory_there_is_nothing_to_tell() {
-    let gate = Gate::open().await;
+async fn a_memory_store_has_no_remote_state() {
+    let gate = TestServer::open().await;
     let mut client = gate.client().await;
     for path in ["/readyz", "/readyz?strict"] {
         let reply = client.get(path).await;
-        let told = json!({"ready": true, "degraded": false, "store": {"kind": "memory"}});
-        assert_eq!((reply.status, reply.json()), (200, told), "{path}");
+        let expected = json!({"ready": true, "degraded": false, "store": {"kind": "memory"}});
+        assert_eq!((reply.status, reply.json()), (200, expected), "{path}");
     }
     let scrape = client.get("/metrics").await;
     for name in ["store_up", "store_calls", "decisions_by_total"] {

@@ -1,10 +1,10 @@
-//! Everything that is not a decision: pages, paths and methods.
+//! Tests of pages, unknown paths and methods.
 
-use super::gate::Gate;
+use super::test_server::TestServer;
 
 #[tokio::test]
-async fn the_front_page_says_what_this_is_and_how_to_try_it() {
-    let gate = Gate::open().await;
+async fn the_front_page_lists_the_endpoints_and_a_working_example() {
+    let gate = TestServer::open().await;
     let mut client = gate.client().await;
     let page = client.get("/").await;
     assert_eq!(page.status, 200);
@@ -37,7 +37,7 @@ async fn the_front_page_says_what_this_is_and_how_to_try_it() {
 
 #[tokio::test]
 async fn health_is_ok() {
-    let gate = Gate::open().await;
+    let gate = TestServer::open().await;
     let reply = gate.client().await.get("/healthz").await;
     assert_eq!((reply.status, reply.text()), (200, "ok\n"));
     assert_eq!(reply.header("content-type"), Some("text/plain; charset=utf-8"));
@@ -45,7 +45,7 @@ async fn health_is_ok() {
 
 #[tokio::test]
 async fn head_answers_like_get_without_the_body() {
-    let gate = Gate::open().await;
+    let gate = TestServer::open().await;
     let mut client = gate.client().await;
     for path in ["/", "/healthz", "/readyz", "/metrics", "/openapi.json", "/nowhere"] {
         let (head, get) = (client.head(path).await, client.get(path).await);
@@ -56,8 +56,8 @@ async fn head_answers_like_get_without_the_body() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_not_found() {
-    let gate = Gate::open().await;
+async fn unknown_paths_get_a_404() {
+    let gate = TestServer::open().await;
     let mut client = gate.client().await;
     for path in ["/v1", "/v1/throttle/", "/V1/throttle", "/healthz/..", "//", "/%2e", "/v1/%F0"] {
         let reply = client.get(path).await;
@@ -70,8 +70,8 @@ async fn what_is_not_there_is_not_found() {
 }
 
 #[tokio::test]
-async fn the_wrong_method_is_told_the_right_ones() {
-    let gate = Gate::open().await;
+async fn unsupported_methods_get_a_405_with_the_supported_ones() {
+    let gate = TestServer::open().await;
     let mut client = gate.client().await;
     for (method, path, allow) in [
         ("GET", "/v1/throttle", "POST"),

@@ -1,4 +1,4 @@
-//! Whatever is sent, the answer is a verdict or a list of mistakes.
+//! Property tests: every body gets a verdict or a list of errors.
 
 use std::time::Duration;
 
@@ -8,8 +8,8 @@ use serde_json::{Map, Value, json};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
 
-use super::client::Client;
-use super::gate::Gate;
+use super::raw_client::Client;
+use super::test_server::TestServer;
 
 const RULES: &str = r#"
 rules:
@@ -18,27 +18,27 @@ rules:
   - { name: login, match: { method: POST }, key: user, cooldown: { after: 2, within: 1m, block: 1m } }
 "#;
 
-/// One server and one connection for all cases: an answer that is not whole breaks the next.
-struct Asking {
+/// One server and one connection for all cases, so that an incomplete response breaks the next case.
+struct Fixture {
     runtime: Runtime,
-    _gate: Gate,
+    _gate: TestServer,
     client: std::cell::RefCell<Client>,
 }
 
-impl Asking {
+impl Fixture {
     fn new() -> Self {
         let runtime = Builder::new_current_thread().enable_all().build().unwrap();
-        let (gate, _) = runtime.block_on(Gate::by(RULES));
+        let (gate, _) = runtime.block_on(TestServer::by(RULES));
         let client = runtime.block_on(gate.client()).into();
         Self { runtime, _gate: gate, client }
     }
 
     fn ask(&self, body: &[u8]) -> Result<(), TestCaseError> {
         let mut client = self.client.borrow_mut();
-        // Only so that a server that hangs fails the test instead of hanging it too.
-        let patience = Duration::from_secs(60);
-        let answered = async { timeout(patience, client.throttle(body)).await };
-        let reply = self.runtime.block_on(answered).unwrap();
+        // A timeout, so that a hanging server fails the test.
+        let limit = Duration::from_secs(60);
+        let response = async { timeout(limit, client.throttle(body)).await };
+        let reply = self.runtime.block_on(response).unwrap();
         let answer: Value = serde_json::from_slice(&reply.body).unwrap();
         match reply.status {
             200 => prop_assert_eq!(&answer["allowed"], true),
@@ -47,8 +47,8 @@ impl Asking {
             status => prop_assert!(false, "answered with {}", status),
         }
         for path in ["/v1/check", "/v1/check/batch", "/v1/report", "/v1/release"] {
-            let answered = async { timeout(patience, client.post(path, body)).await };
-            let reply = self.runtime.block_on(answered).unwrap();
+            let response = async { timeout(limit, client.post(path, body)).await };
+            let reply = self.runtime.block_on(response).unwrap();
             let answer: Value = serde_json::from_slice(&reply.body).unwrap();
             match reply.status {
                 200 | 429 => prop_assert!(answer.is_object() || answer.is_array()),
@@ -78,7 +78,7 @@ fn any_json() -> impl Strategy<Value = Value> {
     })
 }
 
-/// Bodies with the right fields, often of the right type: most of them get as far as the store.
+/// Bodies with the right fields, often of the right type, so that most reach the store.
 fn any_request() -> impl Strategy<Value = Value> {
     let algorithms = [
         "token_bucket",
@@ -114,19 +114,19 @@ fn cases(cases: u32) -> ProptestConfig {
 
 #[test]
 fn arbitrary_bytes_are_answered() {
-    let asking = Asking::new();
+    let fixture = Fixture::new();
     proptest!(cases(256), |(body in prop::collection::vec(any::<u8>(), 0..2_000))| {
-        asking.ask(&body)?;
+        fixture.ask(&body)?;
     });
 }
 
 #[test]
 fn arbitrary_json_is_answered() {
-    let asking = Asking::new();
-    proptest!(cases(256), |(body in any_json())| asking.ask(body.to_string().as_bytes())?);
+    let fixture = Fixture::new();
+    proptest!(cases(256), |(body in any_json())| fixture.ask(body.to_string().as_bytes())?);
 }
 
-/// What is known of a call, often of the right type.
+/// Bodies of checks, with values that often have the right type.
 fn any_check() -> impl Strategy<Value = Value> {
     let entries = || prop::collection::vec((".{0,8}", any_json()), 0..4);
     let names = prop::sample::select(vec!["user", "ip", "method", "path", "x"]);
@@ -148,16 +148,16 @@ fn any_check() -> impl Strategy<Value = Value> {
 
 #[test]
 fn arbitrary_checks_are_answered() {
-    let asking = Asking::new();
+    let fixture = Fixture::new();
     proptest!(cases(500), |(body in any_check())| {
-        asking.ask(body.to_string().as_bytes())?;
+        fixture.ask(body.to_string().as_bytes())?;
     });
 }
 
 #[test]
 fn arbitrary_requests_are_answered() {
-    let asking = Asking::new();
+    let fixture = Fixture::new();
     proptest!(cases(1_000), |(body in any_request())| {
-        asking.ask(body.to_string().as_bytes())?;
+        fixture.ask(body.to_string().as_bytes())?;
     });
 }

@@ -1,43 +1,43 @@
-//! Rules that are replaced while clients ask: nobody is dropped, nobody gets a second burst.
+//! Tests of reloads under load: no request is dropped, no second burst is admitted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use super::gate::{Gate, parsed};
+use super::test_server::{TestServer, parsed};
 
 const CLIENTS: usize = 8;
 const RELOADS: usize = 100;
-/// What each client asks at least: together more than is admitted.
-const ASKED: usize = 150;
+/// The least requests of each client: together more than the quota.
+const REQUESTS: usize = 150;
 
-/// Clients ask while the rules are replaced; how many requests were admitted.
+/// Sends requests while the rules are replaced, and returns the number of admitted ones.
 async fn admitted(rules: impl Fn(usize) -> String + Send + 'static) -> usize {
-    let (gate, limiter) = Gate::by(&rules(0)).await;
-    let (done, answered) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+    let (gate, limiter) = TestServer::by(&rules(0)).await;
+    let (done, responses) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
     let clients: Vec<_> = (0..CLIENTS)
         .map(|_| {
-            let (done, answered, address) =
-                (Arc::clone(&done), Arc::clone(&answered), gate.address);
+            let (done, responses, address) =
+                (Arc::clone(&done), Arc::clone(&responses), gate.address);
             tokio::spawn(async move {
-                let mut client = super::client::Client::connect(address).await;
-                let (mut asked, mut admitted) = (0, 0);
-                while asked < ASKED || !done.load(Ordering::Relaxed) {
+                let mut client = super::raw_client::Client::connect(address).await;
+                let (mut sent, mut admitted) = (0, 0);
+                while sent < REQUESTS || !done.load(Ordering::Relaxed) {
                     let reply = client.post("/v1/check", r#"{"attributes":{"user":"42"}}"#).await;
                     assert!(matches!(reply.status, 200 | 429), "{} {}", reply.status, reply.text());
                     assert_eq!(reply.json()["rule"], "api", "the rule always applies");
-                    asked += 1;
+                    sent += 1;
                     admitted += usize::from(reply.status == 200);
-                    answered.fetch_add(1, Ordering::Relaxed);
+                    responses.fetch_add(1, Ordering::Relaxed);
                 }
                 admitted
             })
         })
         .collect();
     for reload in 1..=RELOADS {
-        // Not all at once: after each reload somebody is answered by it.
-        let before = answered.load(Ordering::Relaxed);
+        // Waits for a response after each reload, so that each rule set is used.
+        let before = responses.load(Ordering::Relaxed);
         limiter.replace(parsed(&rules(reload)));
-        while answered.load(Ordering::Relaxed) == before {
+        while responses.load(Ordering::Relaxed) == before {
             tokio::task::yield_now().await;
         }
     }
@@ -46,14 +46,14 @@ async fn admitted(rules: impl Fn(usize) -> String + Send + 'static) -> usize {
     for client in clients {
         admitted += client.await.unwrap();
     }
-    assert!(answered.load(Ordering::Relaxed) >= CLIENTS * ASKED);
+    assert!(responses.load(Ordering::Relaxed) >= CLIENTS * REQUESTS);
     admitted
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn the_quota_is_admitted_exactly_once_however_often_the_rules_are_replaced() {
+async fn reloads_do_not_change_the_admitted_quota() {
     let rules = |reload: usize| {
-        // The same rule, at another place and beside others.
+        // The same rule, at another position and with another rule.
         let other = format!("{{ name: other-{reload}, key: [], limit: 100000/min }}");
         let api = "{ name: api, key: user, limit: 500/min }";
         let (first, second) =
@@ -64,7 +64,7 @@ async fn the_quota_is_admitted_exactly_once_however_often_the_rules_are_replaced
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn another_algorithm_or_quota_is_no_second_burst() {
+async fn changes_of_algorithm_or_quota_grant_no_second_burst() {
     let algorithms =
         ["token_bucket", "fixed_window", "sliding_window", "sliding_log", "leaky_bucket"];
     let rules = move |reload: usize| {

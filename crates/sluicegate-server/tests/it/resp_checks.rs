@@ -1,9 +1,9 @@
-//! `SLUICEGATE.CHECK`: the rules decide, as they do over HTTP.
+//! Tests of `SLUICEGATE.CHECK` against the responses over HTTP.
 
 use serde_json::{Value, json};
 
-use super::gate::Gate;
 use super::resp_client::{Answer, command, words};
+use super::test_server::TestServer;
 
 const RULES: &str = r#"
 identify:
@@ -36,30 +36,30 @@ const FIELDS: [&str; 13] = [
     "by",
 ];
 
-/// What HTTP says to the same request, as this protocol has to say it.
-fn said(body: &Value) -> Vec<(&'static str, Answer)> {
+/// Converts an HTTP response to the expected RESP reply.
+fn expected_reply(body: &Value) -> Vec<(&'static str, Answer)> {
     let number = |value: &Value| Answer::Integer(value.as_i64().unwrap_or(-1));
     let text = |value: &Value| value.as_str().map_or(Answer::Null, Answer::text);
     let fields = FIELDS.into_iter().map(|name| {
         let value = &body[name];
-        let said = match name {
+        let converted = match name {
             "allowed" => Answer::Integer(i64::from(value.as_bool().unwrap())),
             "by" => Answer::text(value.as_str().unwrap_or("store")),
             "rule" | "reason" | "tier" | "identity" | "slot" => text(value),
             _ => number(value),
         };
-        (name, said)
+        (name, converted)
     });
     fields.collect()
 }
 
 #[tokio::test]
-async fn the_rules_answer_as_they_do_over_http() {
-    let (gate, twin) = (Gate::by(RULES).await.0, Gate::by(RULES).await.0);
+async fn replies_match_the_responses_over_http() {
+    let (gate, twin) = (TestServer::by(RULES).await.0, TestServer::by(RULES).await.0);
     let (mut client, mut http) = (gate.resp().await, twin.client().await);
     for version in ["HELLO 2", "HELLO 3"] {
         client.ask(version).await;
-        for (asked, cost) in [
+        for (arguments, cost) in [
             ("user u0", None),
             ("user u0", Some(2)),
             ("user u0", None),
@@ -76,17 +76,17 @@ async fn the_rules_answer_as_they_do_over_http() {
             ("user u6 age 30", None),
             ("nothing known", None),
         ] {
-            let words: Vec<&str> = asked.split(' ').collect();
+            let words: Vec<&str> = arguments.split(' ').collect();
             let mut body = json!({"attributes": {}});
             for pair in words.chunks(2) {
                 body["attributes"][pair[0]] = json!(pair[1]);
             }
-            let mut sent = format!("SLUICEGATE.CHECK {asked}");
+            let mut sent = format!("SLUICEGATE.CHECK {arguments}");
             if let Some(cost) = cost {
                 body["cost"] = json!(cost);
                 sent = format!("{sent} COST {cost}");
             }
-            let expected = said(&http.post("/v1/check", body.to_string()).await.json());
+            let expected = expected_reply(&http.post("/v1/check", body.to_string()).await.json());
             let found = client.ask(&sent).await;
             for (name, value) in &expected {
                 assert_eq!(found.get(name), value, "{name} of {sent}");
@@ -96,7 +96,7 @@ async fn the_rules_answer_as_they_do_over_http() {
                 Answer::List(items) => {
                     assert_eq!((items.len(), version), (26, "HELLO 2"));
                     let names: Vec<_> = items.chunks(2).map(|pair| pair[0].clone()).collect();
-                    assert_eq!(names, FIELDS.map(Answer::text), "places do not change");
+                    assert_eq!(names, FIELDS.map(Answer::text), "the order is fixed");
                 }
                 other => panic!("{other:?}"),
             }
@@ -106,7 +106,7 @@ async fn the_rules_answer_as_they_do_over_http() {
 
 #[tokio::test]
 async fn checks_and_throttles_in_one_pipeline_keep_their_order() {
-    let gate = Gate::by(RULES).await.0;
+    let gate = TestServer::by(RULES).await.0;
     let mut client = gate.resp().await;
     let sent = [
         "SLUICEGATE.CHECK user u1",
@@ -125,8 +125,8 @@ async fn checks_and_throttles_in_one_pipeline_keep_their_order() {
 }
 
 #[tokio::test]
-async fn a_slot_can_be_given_back() {
-    let gate = Gate::by(RULES).await.0;
+async fn a_slot_can_be_released_over_http() {
+    let gate = TestServer::by(RULES).await.0;
     let (mut client, mut http) = (gate.resp().await, gate.client().await);
     let held = client.ask("SLUICEGATE.CHECK user a path /slots").await;
     let Answer::Text(slot) = held.get("slot") else { panic!("no slot: {held:?}") };
@@ -135,15 +135,15 @@ async fn a_slot_can_be_given_back() {
 }
 
 #[tokio::test]
-async fn mistakes_say_what_would_be_right() {
-    let gate = Gate::by(RULES).await.0;
+async fn argument_errors_have_a_remedy() {
+    let gate = TestServer::by(RULES).await.0;
     let mut client = gate.resp().await;
     let many: Vec<String> = (0..257).map(|number| format!("a{number} v")).collect();
     let many = many.join(" ");
     let example =
-        "send names and values in turn, as in SLUICEGATE.CHECK user 42 path /checkout COST 1";
+        "send names and values in pairs, as in SLUICEGATE.CHECK user 42 path /checkout COST 1";
     let cost = "use a whole number from 0 to 9007199254740991";
-    for (asked, expected) in [
+    for (arguments, expected) in [
         ("SLUICEGATE.CHECK user 1 path", format!("the attribute 'path' has no value; {example}")),
         (
             "SLUICEGATE.CHECK user 1 user 2",
@@ -164,7 +164,11 @@ async fn mistakes_say_what_would_be_right() {
             "there are 257 attributes; send at most 256".to_owned(),
         ),
     ] {
-        assert_eq!(client.ask(asked).await, Answer::Error(format!("ERR {expected}")), "{asked}");
+        assert_eq!(
+            client.ask(arguments).await,
+            Answer::Error(format!("ERR {expected}")),
+            "{arguments}"
+        );
     }
     client.send(command(&[&b"SLUICEGATE.CHECK"[..], b"user", b"\xff"])).await;
     let error = "ERR the attribute 'user' is not UTF-8; send it as UTF-8";

@@ -1,5 +1,4 @@
-//! A client of the protocol of Redis that sends exactly the bytes it is told, and reads one answer at
-//! a time.
+//! A RESP client that sends raw bytes, and reads one reply at a time.
 
 use std::net::SocketAddr;
 
@@ -11,7 +10,7 @@ pub(crate) struct RespClient {
     stream: BufReader<TcpStream>,
 }
 
-/// An answer.
+/// A reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Answer {
     Simple(String),
@@ -34,7 +33,7 @@ impl Answer {
         Self::Simple("OK".to_owned())
     }
 
-    /// Five numbers, as a throttle is answered.
+    /// Returns the reply to a throttle: five numbers.
     pub(crate) fn numbers(numbers: [i64; 5]) -> Self {
         Self::List(numbers.map(Self::Integer).into())
     }
@@ -43,7 +42,7 @@ impl Answer {
         Self::Error(text.to_owned())
     }
 
-    /// What a map says under a name; a list may stand for one.
+    /// Returns the value of a name in a map, or in a list of pairs.
     pub(crate) fn get(&self, name: &str) -> &Self {
         let name = Self::text(name);
         let found = match self {
@@ -57,7 +56,7 @@ impl Answer {
     }
 }
 
-/// A command as clients send it.
+/// Encodes a command as an array of bulk strings.
 pub(crate) fn command<A: AsRef<[u8]>>(arguments: &[A]) -> Vec<u8> {
     let mut bytes = format!("*{}\r\n", arguments.len()).into_bytes();
     for argument in arguments {
@@ -69,7 +68,7 @@ pub(crate) fn command<A: AsRef<[u8]>>(arguments: &[A]) -> Vec<u8> {
     bytes
 }
 
-/// The same, of a text whose words are the arguments.
+/// Encodes a command whose arguments are the words of a text.
 pub(crate) fn words(text: &str) -> Vec<u8> {
     command(&text.split(' ').collect::<Vec<_>>())
 }
@@ -83,12 +82,12 @@ impl RespClient {
         self.stream.write_all(bytes.as_ref()).await.unwrap();
     }
 
-    /// Sends nothing more; answers may still come.
+    /// Closes the sending side; replies may still arrive.
     pub(crate) async fn finish(&mut self) {
         self.stream.shutdown().await.unwrap();
     }
 
-    /// Sends a command of these words, and waits for its answer.
+    /// Sends a command of these words, and reads its reply.
     pub(crate) async fn ask(&mut self, text: &str) -> Answer {
         self.send(words(text)).await;
         self.answer().await
@@ -98,10 +97,10 @@ impl RespClient {
         self.try_answer().await.unwrap()
     }
 
-    /// The next answer; `None` if the server has closed the connection.
+    /// Reads the next reply; `None` if the server has closed the connection.
     pub(crate) async fn try_answer(&mut self) -> Option<Answer> {
         let mut line = Vec::new();
-        // A reset is as good a goodbye as any.
+        // A reset counts as the end of the connection.
         if self.stream.read_until(b'\n', &mut line).await.unwrap_or(0) == 0 {
             return None;
         }

@@ -1,5 +1,4 @@
-//! What a connection that speaks the protocol of Redis may do: take its time, send too much, or
-//! something else.
+//! Tests of RESP connections: timeouts, size limits, malformed commands, pipelines.
 
 use std::time::Duration;
 
@@ -7,14 +6,14 @@ use sluicegate_server::Drained;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
-use super::gate::Gate;
 use super::resp_client::{Answer, command, words};
+use super::test_server::TestServer;
 
 const ASK: &str = "CL.THROTTLE k 8 9 60";
 
 #[tokio::test]
-async fn what_is_not_the_protocol_is_answered_and_ends_its_own_connection_only() {
-    let gate = Gate::open().await;
+async fn protocol_errors_end_only_their_own_connection() {
+    let gate = TestServer::open().await;
     let mut client = gate.resp().await;
     let megabyte = format!("*5\r\n$11\r\nCL.THROTTLE\r\n$1048576\r\n{}", "k".repeat(100_000));
     let long_line = "x".repeat(100_000);
@@ -22,8 +21,7 @@ async fn what_is_not_the_protocol_is_answered_and_ends_its_own_connection_only()
         "*3\r\n$4\r\nECHO\r\n{}",
         format!("$65536\r\n{}\r\n", "x".repeat(65_536)).repeat(2)
     );
-    let http = "this port speaks the protocol of Redis, and found HTTP; \
-                send that to the address that listens for HTTP";
+    let http = "this port speaks RESP, and the request is HTTP; send it to the port for HTTP";
     for (sent, expected) in [
         ("*2147483648\r\n", "invalid multibulk length"),
         ("*1025\r\n", "invalid multibulk length"),
@@ -41,7 +39,7 @@ async fn what_is_not_the_protocol_is_answered_and_ends_its_own_connection_only()
         ("*1\r\nPING\r\n", "expected '$', got 'P'"),
         ("*1\r\n:1\r\n", "expected '$', got ':'"),
         ("*1\r\n\r\n", "expected '$', got '\\r'"),
-        ("*1\r\n$4\r\nPINGPING\r\n", "expected a line end behind the bulk of 4 bytes"),
+        ("*1\r\n$4\r\nPINGPING\r\n", "expected a line end after the bulk of 4 bytes"),
         (&megabyte, "invalid bulk length"),
         (&long_line, "too big inline request"),
         (&long_command, "too big command; send at most 131072 bytes"),
@@ -53,14 +51,14 @@ async fn what_is_not_the_protocol_is_answered_and_ends_its_own_connection_only()
         ("Host: sluicegate\r\n", http),
     ] {
         let mut other = gate.resp().await;
-        // What came before is answered first.
+        // The command before it is answered first.
         other.send(words(ASK)).await;
         other.send(sent).await;
         let start = &sent[..sent.len().min(40)];
         assert!(matches!(other.answer().await, Answer::List(_)), "{start:?}");
         let error = format!("ERR Protocol error: {expected}");
         assert_eq!(other.answer().await, Answer::Error(error), "{start:?}");
-        assert_eq!(other.try_answer().await, None, "and then it is over: {start:?}");
+        assert_eq!(other.try_answer().await, None, "the connection is closed: {start:?}");
         assert_eq!(client.ask("PING").await, Answer::Simple("PONG".to_owned()));
     }
     let scrape = gate.client().await.get("/metrics").await;
@@ -72,8 +70,8 @@ async fn what_is_not_the_protocol_is_answered_and_ends_its_own_connection_only()
 }
 
 #[tokio::test]
-async fn lines_are_commands_as_people_type_them() {
-    let gate = Gate::open().await;
+async fn inline_commands_are_parsed() {
+    let gate = TestServer::open().await;
     let mut client = gate.resp().await;
     for (line, expected) in [
         ("ECHO hi\r\n", "hi"),
@@ -94,8 +92,8 @@ async fn lines_are_commands_as_people_type_them() {
 }
 
 #[tokio::test]
-async fn a_command_may_come_byte_by_byte() {
-    let gate = Gate::open().await;
+async fn a_command_may_arrive_byte_by_byte() {
+    let gate = TestServer::open().await;
     let mut client = gate.resp().await;
     for byte in [words(ASK), words("PING")].concat() {
         client.send([byte]).await;
@@ -106,8 +104,8 @@ async fn a_command_may_come_byte_by_byte() {
 }
 
 #[tokio::test]
-async fn who_sends_no_more_still_gets_its_answers() {
-    let gate = Gate::open().await;
+async fn a_half_closed_connection_still_gets_its_replies() {
+    let gate = TestServer::open().await;
     let mut client = gate.resp().await;
     client.send([words(ASK), words("PING"), b"*1\r\n$4\r\nPI".to_vec()].concat()).await;
     client.finish().await;
@@ -117,8 +115,8 @@ async fn who_sends_no_more_still_gets_its_answers() {
 }
 
 #[tokio::test]
-async fn nothing_is_answered_behind_a_goodbye() {
-    let gate = Gate::open().await;
+async fn commands_after_quit_are_not_answered() {
+    let gate = TestServer::open().await;
     let mut client = gate.resp().await;
     client.send([words("PING"), words("QUIT"), words(ASK)].concat()).await;
     assert_eq!(client.answer().await, Answer::Simple("PONG".to_owned()));
@@ -127,9 +125,9 @@ async fn nothing_is_answered_behind_a_goodbye() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn half_a_command_is_not_waited_for_for_long() {
+async fn an_incomplete_command_times_out() {
     for half in ["*", "*1\r\n", "*1\r\n$4\r\nPI", "PING", "*1\r\n$4\r\nPING\r"] {
-        let gate = Gate::open().await;
+        let gate = TestServer::open().await;
         let mut client = gate.resp().await;
         client.send(half).await;
         assert_eq!(client.try_answer().await, None, "{half:?}");
@@ -137,8 +135,8 @@ async fn half_a_command_is_not_waited_for_for_long() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_has_nothing_to_ask_may_stay() {
-    let gate = Gate::open().await;
+async fn idle_connections_stay_open() {
+    let gate = TestServer::open().await;
     let mut client = gate.resp().await;
     for _ in 0..3 {
         assert_eq!(client.ask("PING").await, Answer::Simple("PONG".to_owned()));
@@ -147,29 +145,29 @@ async fn who_has_nothing_to_ask_may_stay() {
     assert_eq!(client.ask("PING").await, Answer::Simple("PONG".to_owned()));
 }
 
-/// Answers that nobody reads are not piled up, nor waited for for ever.
+/// Unread replies are neither buffered without limit nor waited for without limit.
 #[tokio::test(start_paused = true)]
-async fn a_client_that_never_reads_is_let_go() {
+async fn a_client_that_never_reads_is_disconnected() {
     for asked in [words(ASK), words("COMMAND"), b"INFO\r\n".to_vec()] {
-        let gate = Gate::open().await;
+        let gate = TestServer::open().await;
         let mut stream = TcpStream::connect(gate.resp).await.unwrap();
         let commands = asked.repeat(1_000);
         let mut sent = 0;
         while stream.write_all(&commands).await.is_ok() {
             sent += commands.len();
-            assert!(sent < 1 << 30, "the server goes on reading what it cannot answer");
+            assert!(sent < 1 << 30, "the server reads on although it cannot write");
         }
     }
 }
 
 #[tokio::test]
-async fn a_deep_pipeline_is_answered_to_the_end() {
+async fn a_deep_pipeline_is_answered_completely() {
     const DEEP: i64 = 20_000;
-    let gate = Gate::open().await;
+    let gate = TestServer::open().await;
     let mut client = gate.resp().await;
     let address = gate.resp;
     let mut other = TcpStream::connect(address).await.unwrap();
-    // Somebody whose command never ends is in nobody's way.
+    // An incomplete command on another connection must not block this one.
     other.write_all(b"*2\r\n$4\r\nEC").await.unwrap();
     client.send(words("CL.THROTTLE deep 99999 1 1").repeat(usize::try_from(DEEP).unwrap())).await;
     for taken in 1..=DEEP {
@@ -182,7 +180,7 @@ async fn a_deep_pipeline_is_answered_to_the_end() {
 
 #[tokio::test]
 async fn the_longest_command_is_answered() {
-    let gate = Gate::open().await;
+    let gate = TestServer::open().await;
     let mut client = gate.resp().await;
     let longest = "x".repeat(65_536);
     client.send(command(&["ECHO", &longest])).await;
@@ -199,8 +197,8 @@ async fn the_longest_command_is_answered() {
 }
 
 #[tokio::test]
-async fn stopping_answers_what_was_read_and_closes() {
-    let gate = Gate::open().await;
+async fn shutdown_answers_the_read_commands_and_closes() {
+    let gate = TestServer::open().await;
     let mut idle = gate.resp().await;
     let mut half = gate.resp().await;
     assert_eq!(idle.ask("PING").await, Answer::Simple("PONG".to_owned()));
@@ -212,8 +210,8 @@ async fn stopping_answers_what_was_read_and_closes() {
 }
 
 #[tokio::test]
-async fn a_scrape_shows_what_was_asked() {
-    let gate = Gate::by("rules: [{ name: per-user, key: user, limit: 2/min }]").await.0;
+async fn a_scrape_counts_commands_by_name() {
+    let gate = TestServer::by("rules: [{ name: per-user, key: user, limit: 2/min }]").await.0;
     let mut client = gate.resp().await;
     for asked in ["CL.THROTTLE k 1 1 60", "SLUICEGATE.CHECK user 1", "PING", "NONE", "CL.THROTTLE"]
     {

@@ -1,16 +1,16 @@
-//! The commands that clients send before they ask for anything, and what they are told.
+//! Tests of the commands about the connection and the server.
 
 use sluicegate::{ManualClock, Memory};
 use sluicegate_server::Server;
 
-use super::gate::{Gate, without_rules};
 use super::resp_client::{Answer, RespClient};
+use super::test_server::{TestServer, without_rules};
 
-/// A server that wants a password.
-async fn locked() -> Gate {
+/// Starts a server with a password.
+async fn locked() -> TestServer {
     let clock = ManualClock::default();
     let server = Server::new(without_rules(Memory::with_clock(clock.clone())));
-    Gate::open_with(server.resp_password("open sesame"), clock).await
+    TestServer::open_with(server.resp_password("open sesame"), clock).await
 }
 
 async fn assert_errors(client: &mut RespClient, table: &[(&str, &str)]) {
@@ -20,8 +20,8 @@ async fn assert_errors(client: &mut RespClient, table: &[(&str, &str)]) {
 }
 
 #[tokio::test]
-async fn a_client_is_told_who_is_there_in_its_version() {
-    let gate = Gate::open().await;
+async fn hello_describes_the_server_in_the_selected_version() {
+    let gate = TestServer::open().await;
     let mut client = gate.resp().await;
     let version = env!("CARGO_PKG_VERSION");
     let fields = [
@@ -47,12 +47,12 @@ async fn a_client_is_told_who_is_there_in_its_version() {
     assert_eq!(client.ask("CLIENT GETNAME").await, Answer::Null);
     assert_eq!(*client.ask("HELLO").await.get("proto"), Answer::Integer(2));
     let other = gate.resp().await.ask("CLIENT ID").await;
-    assert_ne!(client.ask("CLIENT ID").await, other, "numbers tell connections apart");
+    assert_ne!(client.ask("CLIENT ID").await, other, "ids are unique");
 }
 
 #[tokio::test]
-async fn answers_are_in_the_version_that_was_chosen() {
-    let gate = Gate::open().await;
+async fn replies_use_the_selected_version() {
+    let gate = TestServer::open().await;
     let mut client = gate.resp().await;
     assert_eq!(client.ask("CONFIG GET maxclients").await, Answer::List(Vec::new()));
     assert_eq!(*client.ask("CONFIG GET save appendonly").await.get("save"), Answer::text(""));
@@ -69,8 +69,8 @@ async fn answers_are_in_the_version_that_was_chosen() {
 }
 
 #[tokio::test]
-async fn what_every_client_sends_is_answered() {
-    let gate = Gate::open().await;
+async fn the_usual_commands_of_clients_are_answered() {
+    let gate = TestServer::open().await;
     let mut client = gate.resp().await;
     for asked in [
         "CLIENT SETINFO LIB-NAME redis-py",
@@ -95,7 +95,7 @@ async fn what_every_client_sends_is_answered() {
 
 #[tokio::test]
 async fn commands_are_listed_and_described() {
-    let gate = Gate::open().await;
+    let gate = TestServer::open().await;
     let mut client = gate.resp().await;
     let Answer::Integer(count) = client.ask("COMMAND COUNT").await else { panic!("no count") };
     let Answer::List(all) = client.ask("COMMAND").await else { panic!("no list") };
@@ -118,8 +118,8 @@ async fn commands_are_listed_and_described() {
 }
 
 #[tokio::test]
-async fn mistakes_are_told_in_the_words_of_redis() {
-    let gate = Gate::open().await;
+async fn errors_have_the_messages_of_redis() {
+    let gate = TestServer::open().await;
     let mut client = gate.resp().await;
     let no_password = "ERR AUTH <password> called without any password configured for the default \
                        user. Are you sure your configuration is correct?";
@@ -164,7 +164,7 @@ async fn mistakes_are_told_in_the_words_of_redis() {
 }
 
 #[tokio::test]
-async fn without_the_password_nothing_is_answered() {
+async fn commands_need_the_password() {
     let gate = locked().await;
     let mut client = gate.resp().await;
     let hello = "NOAUTH HELLO must be called with the client already authenticated, otherwise the \

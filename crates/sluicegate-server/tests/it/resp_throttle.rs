@@ -1,14 +1,14 @@
-//! `CL.THROTTLE`: the answers of redis-cell, on the counters of `/v1/throttle`.
+//! Tests of `CL.THROTTLE`: replies of redis-cell, counters of `/v1/throttle`.
 
 use std::time::Duration;
 
-use super::gate::Gate;
 use super::resp_client::{Answer, command, words};
+use super::test_server::TestServer;
 
-/// What the real module answers to these, one after the other; seconds are rounded up here.
+/// The replies that redis-cell gave to this sequence, but with seconds rounded up.
 #[tokio::test]
-async fn the_answers_are_those_of_redis_cell() {
-    let gate = Gate::open().await;
+async fn replies_match_those_of_redis_cell() {
+    let gate = TestServer::open().await;
     let mut client = gate.resp().await;
     for (asked, expected) in [
         ("CL.THROTTLE a 15 30 60", [0, 16, 15, -1, 2]),
@@ -39,8 +39,8 @@ async fn the_answers_are_those_of_redis_cell() {
 }
 
 #[tokio::test]
-async fn the_counters_are_those_of_http() {
-    let gate = Gate::open().await;
+async fn counters_are_shared_with_http() {
+    let gate = TestServer::open().await;
     let (mut redis, mut http) = (gate.resp().await, gate.client().await);
     let body = r#"{"key":"k","quota":"30/min burst 16"}"#;
     assert_eq!(redis.ask("CL.THROTTLE k 15 30 60").await, Answer::numbers([0, 16, 15, -1, 2]));
@@ -49,10 +49,10 @@ async fn the_counters_are_those_of_http() {
 }
 
 #[tokio::test]
-async fn mistakes_are_told_in_the_words_of_redis_cell() {
+async fn errors_have_the_messages_of_redis_cell() {
     const USAGE: &str =
         "Cell error: Usage: cl.throttle <key> <max_burst> <count per period> <period> [<quantity>]";
-    let gate = Gate::open().await;
+    let gate = TestServer::open().await;
     let mut client = gate.resp().await;
     for (asked, expected) in [
         ("CL.THROTTLE", USAGE),
@@ -69,10 +69,10 @@ async fn mistakes_are_told_in_the_words_of_redis_cell() {
         ),
         ("CL.THROTTLE k 1 0 60", "Cell error: Zero rates are not supported"),
         ("CL.THROTTLE k 1 1 0", "Cell error: Zero rates are not supported"),
-        ("CL.THROTTLE k -5 1 60", "Cell error: max_burst is -5; use 0 for one at a time, or more"),
+        ("CL.THROTTLE k -5 1 60", "Cell error: max_burst is -5; use 0 (one at a time) or more"),
         (
             "CL.THROTTLE k 1 1 -60",
-            "Cell error: a rate cannot be made of -60; use whole numbers from 1 on",
+            "Cell error: found -60 as the count or period; use a whole number of at least 1",
         ),
         (
             "CL.THROTTLE k 9999999999 999999937 86400",
@@ -102,7 +102,7 @@ async fn mistakes_are_told_in_the_words_of_redis_cell() {
 
 #[tokio::test]
 async fn a_key_may_be_any_bytes() {
-    let gate = Gate::open().await;
+    let gate = TestServer::open().await;
     let mut client = gate.resp().await;
     for key in
         [&b""[..], b"\0", b"\r\n", b"\xff\xfe", b"*1\r\n$4\r\nPING\r\n", "schlüssel".as_bytes()]
@@ -116,10 +116,10 @@ async fn a_key_may_be_any_bytes() {
     }
 }
 
-/// Ten times as many quotas as are kept at hand, some of them in each other's place.
+/// Ten times as many quotas as the cache has slots, so that some share a slot.
 #[tokio::test]
-async fn many_quotas_in_one_pipeline_are_told_apart() {
-    let gate = Gate::open().await;
+async fn many_quotas_in_one_pipeline_are_kept_apart() {
+    let gate = TestServer::open().await;
     let mut client = gate.resp().await;
     let all = 1..640_i64;
     let sent: Vec<u8> = all
@@ -136,8 +136,9 @@ async fn many_quotas_in_one_pipeline_are_told_apart() {
 }
 
 #[tokio::test]
-async fn a_thousand_commands_sent_at_once_are_answered_in_their_order() {
-    let gate = Gate::by("rules: [{ name: per-user, key: user, limit: 1000000/hour }]").await.0;
+async fn a_thousand_pipelined_commands_are_answered_in_order() {
+    let gate =
+        TestServer::by("rules: [{ name: per-user, key: user, limit: 1000000/hour }]").await.0;
     let mut client = gate.resp().await;
     let mut sent = Vec::new();
     let mut expected = Vec::new();
@@ -172,7 +173,7 @@ async fn a_thousand_commands_sent_at_once_are_answered_in_their_order() {
             }
         }
     }
-    // In pieces of any size; what is left over of a command waits for the next.
+    // In pieces that do not end with a command.
     let (sending, answers) = (async { (sent, expected) }).await;
     for piece in sending.chunks(997) {
         client.send(piece).await;

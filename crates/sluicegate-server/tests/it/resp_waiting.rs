@@ -1,15 +1,15 @@
-//! The protocol of Redis on a store that has to be waited for: the same answers, in the same order.
+//! Tests of RESP on an asynchronous store: the same replies in the same order.
 
 use std::future::Future;
 
 use sluicegate::{Applied, Check, CheckError, Decision, ManualClock, Memory, Set, Store};
-use sluicegate_server::{Measured, Server, Size};
+use sluicegate_server::{Server, StoreSize, StoreStats};
 use tokio::task::yield_now;
 
-use super::gate::{Gate, by_rules};
 use super::resp_client::{Answer, words};
+use super::test_server::{TestServer, by_rules};
 
-/// A store that never has an answer at once, and for one key none at all.
+/// A store that is never ready at once, and fails for one key.
 struct Slow(Memory<ManualClock>);
 
 impl Store for Slow {
@@ -39,18 +39,18 @@ impl Store for Slow {
     }
 }
 
-impl Measured for Slow {
-    fn size(&self) -> Size {
+impl StoreStats for Slow {
+    fn size(&self) -> StoreSize {
         self.0.size()
     }
 }
 
 #[tokio::test]
-async fn what_has_to_wait_keeps_its_place() {
+async fn waiting_commands_are_answered_in_order() {
     let clock = ManualClock::default();
     let store = Slow(Memory::with_clock(clock.clone()));
     let rules = "rules: [{ name: per-user, key: user, limit: 90/min }]";
-    let gate = Gate::open_with(Server::new(by_rules(store, rules)), clock).await;
+    let gate = TestServer::open_with(Server::new(by_rules(store, rules)), clock).await;
     let mut client = gate.resp().await;
     let round = [
         "CL.THROTTLE k 99 1 1",
@@ -90,12 +90,12 @@ async fn what_has_to_wait_keeps_its_place() {
     assert_eq!(client.try_answer().await, None);
 }
 
-/// Other quotas than are kept at hand: some have to wait until others have been answered.
+/// More quotas than the cache has slots, so that some have to wait for others.
 #[tokio::test]
-async fn many_quotas_that_have_to_wait_are_told_apart() {
+async fn many_waiting_quotas_are_kept_apart() {
     let clock = ManualClock::default();
     let store = Slow(Memory::with_clock(clock.clone()));
-    let gate = Gate::open_with(Server::new(by_rules(store, "rules: []")), clock).await;
+    let gate = TestServer::open_with(Server::new(by_rules(store, "rules: []")), clock).await;
     let mut client = gate.resp().await;
     let sent = (1..300).map(|burst| words(&format!("CL.THROTTLE k{burst} {burst} 1 10")));
     client.send(sent.collect::<Vec<_>>().concat()).await;
@@ -105,10 +105,10 @@ async fn many_quotas_that_have_to_wait_are_told_apart() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_decided_is_said_and_the_connection_goes_on() {
+async fn store_errors_are_reported_and_the_connection_continues() {
     let clock = ManualClock::default();
     let store = Slow(Memory::with_clock(clock.clone()));
-    let gate = Gate::open_with(Server::new(by_rules(store, "rules: []")), clock).await;
+    let gate = TestServer::open_with(Server::new(by_rules(store, "rules: []")), clock).await;
     let mut client = gate.resp().await;
     let error = "Cell error: cannot change what the store keeps: it is asleep; what was taken comes \
                  back by itself in time, or ask again";

@@ -1,4 +1,4 @@
-//! What a scrape shows of rules and of readings of their file.
+//! Tests of the metrics of rules and of their reloads.
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use serde_json::json;
 use sluicegate::{ManualClock, Memory};
 use sluicegate_server::{Reloads, Server};
 
-use super::client::Client;
-use super::gate::{Gate, by_rules, parsed};
+use super::raw_client::Client;
+use super::test_server::{TestServer, by_rules, parsed};
 
 const RULES: &str = "
 identify:
@@ -32,8 +32,8 @@ fn decided(rule: &str, outcome: &str) -> String {
 }
 
 #[tokio::test]
-async fn ten_thousand_callers_make_no_series() {
-    let (gate, _) = Gate::by(RULES).await;
+async fn callers_do_not_add_series() {
+    let (gate, _) = TestServer::by(RULES).await;
     let mut client = gate.client().await;
     let before = scraped(&mut client).await.lines().count();
     for thousand in 0..10 {
@@ -54,7 +54,7 @@ async fn ten_thousand_callers_make_no_series() {
 
 #[tokio::test]
 async fn a_rule_keeps_its_counts_over_a_reload() {
-    let (gate, limiter) = Gate::by("rules: [{ name: a, key: [], limit: 5/min }]").await;
+    let (gate, limiter) = TestServer::by("rules: [{ name: a, key: [], limit: 5/min }]").await;
     let mut client = gate.client().await;
     for _ in 0..2 {
         client.post("/v1/check", "{}").await;
@@ -76,7 +76,7 @@ async fn a_rule_keeps_its_counts_over_a_reload() {
 }
 
 #[tokio::test]
-async fn readings_of_the_file_are_shown() {
+async fn reloads_of_the_file_are_counted() {
     let clock = ManualClock::default();
     let limiter = by_rules(
         Memory::with_clock(clock.clone()),
@@ -84,9 +84,9 @@ async fn readings_of_the_file_are_shown() {
     );
     let reloads = Reloads::new();
     let server = Server::new(Arc::clone(&limiter)).reloads(&reloads);
-    let gate = Gate::open_with(server, clock).await;
+    let gate = TestServer::open_with(server, clock).await;
     let mut client = gate.client().await;
-    let told = async |client: &mut Client, rules, loaded, refused, stale| {
+    let assert_metrics = async |client: &mut Client, rules, loaded, refused, stale| {
         let scrape = scraped(client).await;
         shows(&scrape, "rules", rules);
         shows(&scrape, "rules_reloads_total{outcome=\"loaded\"}", loaded);
@@ -96,9 +96,9 @@ async fn readings_of_the_file_are_shown() {
         let at = scrape.lines().find_map(|line| line.strip_prefix(at)).unwrap();
         assert!(at.parse::<u64>().unwrap() > 1_600_000_000, "{at}");
     };
-    told(&mut client, 2, 0, 0, 0).await;
+    assert_metrics(&mut client, 2, 0, 0, 0).await;
     reloads.refused();
-    told(&mut client, 2, 0, 1, 1).await;
+    assert_metrics(&mut client, 2, 0, 1, 1).await;
     reloads.clone().loaded(3);
-    told(&mut client, 3, 1, 1, 0).await;
+    assert_metrics(&mut client, 3, 1, 1, 0).await;
 }

@@ -1,12 +1,12 @@
-//! What is answered to a throttled request: verdict, status and headers.
+//! Tests of `/v1/throttle`: verdict, status and headers.
 
 use serde_json::json;
 use sfv::{BareItem, List, ListEntry, Parser};
 
-use super::client::Reply;
-use super::gate::Gate;
+use super::raw_client::Reply;
+use super::test_server::TestServer;
 
-/// A field's only item: its text and its integer parameters, as any client would read them.
+/// Parses the only item of a field: its text and its integer parameters.
 fn item(reply: &Reply, name: &str) -> (String, Vec<(String, i64)>) {
     let list: List = Parser::new(reply.header(name).unwrap()).parse().unwrap();
     let [ListEntry::Item(item)] = &list[..] else { panic!("not a list of one item: {list:?}") };
@@ -24,8 +24,8 @@ fn named(parameters: &[(&str, i64)]) -> (String, Vec<(String, i64)>) {
 }
 
 #[tokio::test]
-async fn a_cost_above_the_limit_is_refused_for_good() {
-    let gate = Gate::open().await;
+async fn a_cost_above_the_limit_has_no_retry() {
+    let gate = TestServer::open().await;
     let body = r#"{"key":"user:42","quota":"5/min","cost":9007199254740991}"#;
     let refused = gate.client().await.throttle(body).await;
     assert_eq!(refused.status, 429);
@@ -34,12 +34,12 @@ async fn a_cost_above_the_limit_is_refused_for_good() {
     assert_eq!(verdict["reason"], "cost_above_limit");
     assert_eq!(verdict["retry_after_ms"], json!(null));
     assert_eq!(verdict["cost"], 9_007_199_254_740_991_u64);
-    assert_eq!(item(&refused, "ratelimit"), named(&[("r", 5)]), "there is never more");
+    assert_eq!(item(&refused, "ratelimit"), named(&[("r", 5)]), "the full capacity is left");
 }
 
 #[tokio::test]
-async fn a_refusal_has_the_status_that_was_asked_for() {
-    let gate = Gate::open().await;
+async fn deny_status_sets_the_status_of_refusals() {
+    let gate = TestServer::open().await;
     let mut client = gate.client().await;
     let one = r#"{"key":"k","quota":"1/min"}"#;
     assert_eq!(client.post("/v1/throttle?deny_status=403", one).await.status, 200);
@@ -52,15 +52,15 @@ async fn a_refusal_has_the_status_that_was_asked_for() {
             _ => assert_eq!(refused.json()["allowed"], false),
         }
     }
-    let mistaken = client.post("/v1/throttle?deny_status=teapot", "{}").await;
-    let fields: Vec<_> = mistaken.problem()["errors"].as_array().unwrap().clone();
+    let invalid = client.post("/v1/throttle?deny_status=teapot", "{}").await;
+    let fields: Vec<_> = invalid.problem()["errors"].as_array().unwrap().clone();
     let fields: Vec<_> = fields.iter().map(|error| error["field"].clone()).collect();
     assert_eq!(fields, ["deny_status", "key", "quota"]);
 }
 
 #[tokio::test]
 async fn calendar_months_have_no_window_and_huge_quotas_fit_their_fields() {
-    let gate = Gate::open().await;
+    let gate = TestServer::open().await;
     let mut client = gate.client().await;
     let months = r#"{"key":"k","quota":"10/month","algorithm":"fixed_window"}"#;
     let reply = client.throttle(months).await;
@@ -79,8 +79,8 @@ async fn calendar_months_have_no_window_and_huge_quotas_fit_their_fields() {
 }
 
 #[tokio::test]
-async fn a_rate_faster_than_a_second_still_has_a_window_of_one() {
-    let gate = Gate::open().await;
+async fn a_period_below_a_second_has_a_window_of_one() {
+    let gate = TestServer::open().await;
     let mut client = gate.client().await;
     let reply = client.throttle(r#"{"key":"k","quota":"1/ms"}"#).await;
     assert_eq!(item(&reply, "ratelimit-policy"), named(&[("q", 1), ("w", 1)]));

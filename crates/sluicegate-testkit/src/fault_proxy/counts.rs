@@ -1,8 +1,8 @@
-//! What has passed through a proxy, and what has not.
+//! The traffic of a proxy, and its losses.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Counted since the proxy was started.
+/// Counts since the proxy was started.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Connections accepted.
@@ -13,11 +13,11 @@ pub struct Counts {
     pub bytes_to_clients: u64,
     /// Replies delivered to clients.
     pub replies: u64,
-    /// Replies that were not: each cut out, or the one under which a connection was lost.
+    /// Replies lost: those cut out, and those under which a connection was lost.
     pub replies_dropped: u64,
 }
 
-/// The same, while it is being counted.
+/// The counters as atomics.
 #[derive(Default)]
 pub(super) struct Counters {
     pub(super) connections: AtomicU64,
@@ -40,7 +40,7 @@ impl Counters {
     }
 }
 
-/// Adds to one of them.
+/// Increments a counter.
 pub(super) fn count(counter: &AtomicU64, more: usize) {
     counter.fetch_add(more as u64, Ordering::SeqCst);
 }

@@ -1,4 +1,4 @@
-//! One connection through a proxy: both directions, and what becomes of each reply.
+//! One connection through a proxy: both directions, and the faults of each reply.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,43 +11,43 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::counts::{Counters, count};
-use super::switches::{ConnectionId, Mode, Switches};
-use crate::frames::{Frame, Frames};
+use super::faults::{ConnectionId, Faults, Mode};
+use crate::resp::framing::{Frame, Frames};
 
-/// How long a connection that was lost stays open: long enough for its client to send more.
+/// How long a lost connection stays open: long enough for its client to send more.
 const MOMENT: Duration = Duration::from_millis(50);
 
-/// How many pieces are under way, at most, before no more are read.
+/// The most pieces in flight before no more are read.
 const UNDER_WAY: usize = 1024;
 
-/// Bytes under way, and since when.
+/// Bytes in flight, and since when.
 struct Piece {
     frame: Frame,
     arrived: Instant,
 }
 
-/// What becomes of a reply.
-enum Fate {
+/// The fault of a reply.
+enum ReplyAction {
     Delivered,
-    /// It alone is missing.
+    /// The reply is missing.
     CutOut,
-    /// And the connection with it.
+    /// The reply is missing and the connection is lost.
     Lost,
 }
 
-/// What a connection needs to know.
+/// The settings of a connection.
 pub(super) struct Relay {
     pub(super) id: ConnectionId,
-    pub(super) switches: watch::Receiver<Switches>,
+    pub(super) switches: watch::Receiver<Faults>,
     pub(super) counters: Arc<Counters>,
 }
 
 impl Relay {
-    /// Carries bytes until one side closes, or this is dropped; then both sides are closed.
+    /// Relays bytes until one side closes, or this is dropped; then both sides are closed.
     pub(super) async fn run(self, client: TcpStream, upstream: SocketAddr) {
         self.while_silent().await;
         let Ok(server) = TcpStream::connect(upstream).await else { return };
-        // Bytes go on as they come, as if nothing stood in between.
+        // Without delay, so that the proxy has no effect on timing.
         let _ = client.set_nodelay(true);
         let _ = server.set_nodelay(true);
         let (from_client, to_client) = client.into_split();
@@ -102,9 +102,9 @@ impl Relay {
                     Frame::Reply(bytes) => {
                         reply += 1;
                         match self.fate(reply) {
-                            Fate::Delivered => count(&self.counters.replies, 1),
-                            Fate::CutOut => continue,
-                            Fate::Lost => return sleep(MOMENT).await,
+                            ReplyAction::Delivered => count(&self.counters.replies, 1),
+                            ReplyAction::CutOut => continue,
+                            ReplyAction::Lost => return sleep(MOMENT).await,
                         }
                         bytes
                     }
@@ -118,21 +118,21 @@ impl Relay {
         until_written(read, write).await;
     }
 
-    /// What becomes of a reply that is to be delivered now.
-    fn fate(&self, reply: u64) -> Fate {
+    /// The fault of a reply that is due now.
+    fn fate(&self, reply: u64) -> ReplyAction {
         let (chance, fate) = match self.switches.borrow().mode {
-            Mode::SwallowReplies(chance) => (chance, Fate::CutOut),
-            Mode::DropReplies(chance) => (chance, Fate::Lost),
-            _ => return Fate::Delivered,
+            Mode::SwallowReplies(chance) => (chance, ReplyAction::CutOut),
+            Mode::DropReplies(chance) => (chance, ReplyAction::Lost),
+            _ => return ReplyAction::Delivered,
         };
         if !chance.falls_on(self.id.0, reply) {
-            return Fate::Delivered;
+            return ReplyAction::Delivered;
         }
         count(&self.counters.replies_dropped, 1);
         fate
     }
 
-    /// Keeps a piece until it may go on: its delay is over, and the connection is not silent.
+    /// Keeps a piece until it may be sent: its delay is over, and the connection is not silent.
     async fn hold(&self, arrived: Instant) {
         let delay = self.switches.borrow().delay;
         if !delay.is_zero() {
@@ -142,13 +142,13 @@ impl Relay {
     }
 
     async fn while_silent(&self) {
-        // It fails when the proxy has ended, and this connection with it.
-        let passes = |switches: &Switches| !switches.mode.silences(self.id);
+        // Fails when the proxy has ended, and this connection with it.
+        let passes = |switches: &Faults| !switches.mode.silences(self.id);
         let _ = self.switches.clone().wait_for(passes).await;
     }
 }
 
-/// The next bytes, unless the other side has closed.
+/// The next bytes, or none if the other side has closed.
 async fn read_some<'a>(from: &mut OwnedReadHalf, buffer: &'a mut [u8]) -> Option<&'a [u8]> {
     match from.read(buffer).await {
         Ok(length) if length > 0 => buffer.get(..length),
@@ -156,7 +156,7 @@ async fn read_some<'a>(from: &mut OwnedReadHalf, buffer: &'a mut [u8]) -> Option
     }
 }
 
-/// Ends with the writing: what was read before the other side closed is still delivered.
+/// Ends after writing: bytes that were read before the other side closed are still delivered.
 async fn until_written(read: impl Future<Output = ()>, write: impl Future<Output = ()>) {
     let read = async {
         read.await;

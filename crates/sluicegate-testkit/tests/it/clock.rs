@@ -1,12 +1,12 @@
-//! A server's time of day can be moved, and nothing else of its time.
+//! Tests that only a server's time of day can be shifted.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use sluicegate_testkit::{Kind, Server, Value, wait_until};
+use sluicegate_testkit::{Server, ServerKind, Value, wait_until};
 
 use crate::LONG;
 
-/// How far the server's clock is from the real one, in milliseconds; asked on both sides.
+/// The difference of the server's clock to the real one, in milliseconds; bounded on both sides.
 fn shift(server: &Server) -> (i64, i64) {
     #[allow(clippy::disallowed_methods, reason = "compared with another process's clock")]
     let now = || {
@@ -28,16 +28,16 @@ fn assert_shifted(server: &Server, expected: i64) {
 }
 
 #[test]
-fn is_the_real_one_unless_it_is_moved() {
-    for kind in Kind::ALL {
+fn equals_the_real_clock_unless_shifted() {
+    for kind in ServerKind::ALL {
         assert_shifted(&Server::setup(kind).start(), 0);
         assert_shifted(&Server::setup(kind).movable_clock().start(), 0);
     }
 }
 
 #[test]
-fn moves_at_once_in_both_directions_and_stays_moved_over_a_restart() {
-    for kind in Kind::ALL {
+fn shifts_at_once_in_both_directions_and_survives_a_restart() {
+    for kind in ServerKind::ALL {
         let server = Server::setup(kind).movable_clock().start();
         for milliseconds in [250, 3_600_000, -1, -86_400_000, 10 * 365 * 86_400_000, 0, 5_001] {
             server.shift_clock(milliseconds);
@@ -49,8 +49,8 @@ fn moves_at_once_in_both_directions_and_stays_moved_over_a_restart() {
 }
 
 #[test]
-fn keys_expire_by_the_moved_clock() {
-    for kind in Kind::ALL {
+fn keys_expire_by_the_shifted_clock() {
+    for kind in ServerKind::ALL {
         let server = Server::setup(kind).movable_clock().start();
         server.command(&["SET", "a", "1", "EX", "3600"]);
         server.shift_clock(3_599_000 - 60_000);
@@ -61,19 +61,19 @@ fn keys_expire_by_the_moved_clock() {
 }
 
 #[test]
-fn what_the_server_does_by_itself_goes_on_when_its_clock_is_moved_back() {
-    for kind in Kind::ALL {
+fn background_tasks_continue_when_the_clock_is_set_back() {
+    for kind in ServerKind::ALL {
         let server = Server::setup(kind).movable_clock().start();
         server.shift_clock(-3_600_000);
         server.command(&["SET", "a", "1", "PX", "1"]);
-        // Nobody touches the key: it is removed by work that is done from time to time.
+        // The key is not accessed: it is removed by a background task of the server.
         wait_until("the key is removed", LONG, || server.info("stats")["expired_keys"] == "1");
     }
 }
 
 #[test]
-fn can_be_moved_while_the_server_stands_still_and_leaves_nothing_behind() {
-    for kind in Kind::ALL {
+fn can_be_shifted_while_the_server_is_paused_and_leaves_no_files() {
+    for kind in ServerKind::ALL {
         let server = Server::setup(kind).movable_clock().start();
         server.pause();
         server.shift_clock(60_000);

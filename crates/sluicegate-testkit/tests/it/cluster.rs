@@ -1,6 +1,6 @@
-//! A cluster is formed, moves its slots, and replaces a primary that is gone.
+//! Tests that a cluster forms, migrates slots, and replaces a failed primary.
 
-use sluicegate_testkit::{Cluster, Connection, Kind, Value};
+use sluicegate_testkit::{Cluster, Connection, ServerKind, Value};
 
 use crate::{text, with_both};
 
@@ -13,7 +13,7 @@ fn assert_error(answer: &Value, expected: &str) {
 }
 
 #[test]
-fn a_cluster_is_formed_as_it_was_set_up() {
+fn a_cluster_has_the_configured_nodes() {
     with_both(|kind| {
         let cluster = Cluster::setup(kind).password("secret1").start();
         let ports: Vec<_> = (0..6).map(|node| cluster.known_port(node)).collect();
@@ -31,7 +31,7 @@ fn a_cluster_is_formed_as_it_was_set_up() {
         }
         let slots: Vec<_> = (0..3).flat_map(|node| cluster.slots_of(node)).collect();
         assert!(slots.into_iter().eq(0..16_384));
-        // Each sends who asks for another's key to that one.
+        // Each redirects commands on the other's keys to it.
         let answer = cluster.servers()[0].command(&["GET", "{a}1"]);
         assert_error(&answer, &format!("MOVED {SLOT} 127.0.0.1:{}", ports[2]));
         let mut client = Connection::to(cluster.servers()[0].address()).unwrap();
@@ -40,7 +40,7 @@ fn a_cluster_is_formed_as_it_was_set_up() {
 }
 
 #[test]
-fn a_slot_is_moved_with_its_keys_at_once_or_step_by_step() {
+fn a_slot_is_migrated_at_once_or_step_by_step() {
     with_both(|kind| {
         let cluster = Cluster::setup(kind).replicas_each(0).start();
         let (from, to) = (cluster.primary_of(SLOT), 0);
@@ -50,10 +50,10 @@ fn a_slot_is_moved_with_its_keys_at_once_or_step_by_step() {
         }
         cluster.begin_moving(SLOT, from, to);
         assert_eq!(cluster.move_keys(SLOT, from, to, 120), 120);
-        let asked = |key: &&String| cluster.servers()[from].command(&["GET", key]);
-        let (here, there): (Vec<_>, Vec<_>) = keys.iter().partition(|key| asked(key) == text("1"));
+        let get = |key: &&String| cluster.servers()[from].command(&["GET", key]);
+        let (here, there): (Vec<_>, Vec<_>) = keys.iter().partition(|key| get(key) == text("1"));
         assert_eq!((here.len(), there.len()), (130, 120));
-        assert_error(&asked(&there[0]), &format!("ASK {SLOT} 127.0.0.1:"));
+        assert_error(&get(&there[0]), &format!("ASK {SLOT} 127.0.0.1:"));
         let both = cluster.servers()[from].command(&["MGET", here[0], there[0]]);
         assert_error(&both, "TRYAGAIN");
         assert_eq!(cluster.primary_of(SLOT), from);
@@ -61,7 +61,7 @@ fn a_slot_is_moved_with_its_keys_at_once_or_step_by_step() {
         cluster.finish_moving(SLOT, from, to);
         assert_eq!(cluster.primary_of(SLOT), to);
         assert_eq!(cluster.servers()[to].keys().len(), keys.len());
-        assert_error(&asked(&here[0]), "MOVED");
+        assert_error(&get(&here[0]), "MOVED");
         cluster.move_slot(SLOT, to, from);
         assert_eq!(cluster.primary_of(SLOT), from);
         assert_eq!(cluster.servers()[from].keys().len(), keys.len());
@@ -70,7 +70,7 @@ fn a_slot_is_moved_with_its_keys_at_once_or_step_by_step() {
 }
 
 #[test]
-fn a_primary_that_is_gone_is_taken_over_and_comes_back_as_a_replica() {
+fn a_failed_primary_is_replaced_and_returns_as_a_replica() {
     with_both(|kind| {
         let cluster = Cluster::setup(kind).user("default off").start();
         cluster.servers()[2].command(&["SET", "{a}1", "1"]);
@@ -89,8 +89,8 @@ fn a_primary_that_is_gone_is_taken_over_and_comes_back_as_a_replica() {
 }
 
 #[test]
-fn with_tls_slots_are_moved_and_taken_over_too() {
-    let cluster = Cluster::setup(Kind::Redis).tls().start();
+fn migration_and_failover_work_with_tls() {
+    let cluster = Cluster::setup(ServerKind::Redis).tls().start();
     assert!(cluster.url().starts_with("rediss+cluster://127.0.0.1:"));
     assert_eq!(cluster.known_port(0), cluster.servers()[0].tls_port());
     cluster.servers()[2].command(&["SET", "{a}1", "1"]);

@@ -1,43 +1,43 @@
-//! Each piece of the testbed, against real servers.
+//! Tests of the testkit, against real servers.
 
-// A test says what is wrong by panicking, its helpers too.
+// A test and its helpers report failures by panicking.
 #![allow(clippy::panic, clippy::expect_used, clippy::unwrap_used)]
 
+mod builder;
 mod clock;
 mod cluster;
-mod contents;
-mod faults;
-mod life;
+mod dump;
+mod fault_proxy;
+mod lifecycle;
 mod sentinels;
-mod setup;
 mod tls;
 
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use sluicegate_testkit::{Connection, Kind, Value};
+use sluicegate_testkit::{Connection, ServerKind, Value};
 
-/// Longer than anything takes, unless it is broken.
+/// Longer than any step takes, unless it fails.
 const LONG: Duration = Duration::from_secs(60);
 
-/// Shorter than anybody wants to wait for what does not come.
+/// A short wait for something that must not happen.
 const SHORT: Duration = Duration::from_millis(150);
 
 fn text(text: &str) -> Value {
     Value::Text(text.as_bytes().to_vec())
 }
 
-/// Does the same with both servers, at the same time: most of it is waiting.
-fn with_both(test: impl Fn(Kind) + Sync) {
+/// Does the same with both servers concurrently, because most of it is waiting.
+fn with_both(test: impl Fn(ServerKind) + Sync) {
     std::thread::scope(|scope| {
-        for kind in Kind::ALL {
+        for kind in ServerKind::ALL {
             let test = &test;
             scope.spawn(move || test(kind));
         }
     });
 }
 
-/// Asserts that no answer comes for a while, and goes on to be patient.
+/// Asserts that no answer arrives for a while, and restores the timeout.
 #[track_caller]
 fn assert_hangs(connection: &mut Connection) {
     connection.patience(SHORT).unwrap();

@@ -1,7 +1,9 @@
-//! Sentinels replace a primary that is gone, and take it back as a replica.
+//! Tests that sentinels replace a failed primary, and make it a replica later.
 
 use sluicegate_testkit::wait_until;
-use sluicegate_testkit::{Connection, ConnectionId, FaultProxy, Kind, Sentinels, Server, Value};
+use sluicegate_testkit::{
+    Connection, ConnectionId, FaultProxy, Sentinels, Server, ServerKind, Value,
+};
 
 use crate::{LONG, assert_closed, assert_hangs, text, with_both};
 
@@ -9,14 +11,14 @@ fn role(server: &Server) -> String {
     server.info("replication")["role"].clone()
 }
 
-/// Stores a value that both replicas have when this returns.
+/// Stores a value and waits until both replicas have it.
 fn store(server: &Server, key: &str) {
     assert_eq!(server.command(&["SET", key, "1"]), text("OK"));
     assert_eq!(server.command(&["WAIT", "2", "10000"]).integer(), 2);
 }
 
 #[test]
-fn another_server_becomes_the_primary_and_the_old_one_its_replica() {
+fn a_failover_promotes_a_replica_and_demotes_the_old_primary() {
     with_both(|kind| {
         let all = Sentinels::setup(kind).start();
         assert_eq!((all.primary(), all.servers().len()), (0, 3));
@@ -45,7 +47,7 @@ fn the_primary_is_changed_on_request_and_back() {
 }
 
 #[test]
-fn sentinels_can_be_missing_and_come_back() {
+fn sentinels_can_fail_and_return() {
     with_both(|kind| {
         let all = Sentinels::setup(kind).start();
         let name = all.sentinels()[0].command(&["SENTINEL", "MYID"]);
@@ -55,7 +57,7 @@ fn sentinels_can_be_missing_and_come_back() {
         all.restart_sentinel(0);
         assert_eq!(all.sentinels()[0].command(&["SENTINEL", "MYID"]), name);
         all.sentinels()[1].pause();
-        // Two of three: also the one that was away.
+        // Two of three, including the one that was down.
         assert_eq!(all.primary(), to);
         all.sentinels()[1].resume();
         all.wait_until_settled();
@@ -63,7 +65,7 @@ fn sentinels_can_be_missing_and_come_back() {
 }
 
 #[test]
-fn passwords_and_users_are_asked_for_and_servers_find_each_other_all_the_same() {
+fn servers_connect_with_passwords_and_users() {
     with_both(|kind| {
         let all = Sentinels::setup(kind)
             .password("secret1")
@@ -91,7 +93,7 @@ fn passwords_and_users_are_asked_for_and_servers_find_each_other_all_the_same() 
         assert_eq!(client.command(&["AUTH", "asker", "secret4"]).unwrap(), text("OK"));
         let named = client.command(&["SENTINEL", "GET-MASTER-ADDR-BY-NAME", "mymaster"]).unwrap();
         assert_eq!(named.items(), [text("127.0.0.1"), text(&all.known_port(0).to_string())]);
-        // What a server was told is kept with it, and so are its users.
+        // The configuration of a server is kept, including its users.
         let replica = &all.servers()[1];
         replica.restart();
         assert_eq!(role(replica), "slave");
@@ -103,8 +105,8 @@ fn passwords_and_users_are_asked_for_and_servers_find_each_other_all_the_same() 
 }
 
 #[test]
-fn with_tls_everybody_is_known_by_the_port_that_has_it() {
-    let all = Sentinels::setup(Kind::Redis).tls().start();
+fn with_tls_servers_announce_their_tls_port() {
+    let all = Sentinels::setup(ServerKind::Redis).tls().start();
     assert!(all.url().starts_with("rediss+sentinel://127.0.0.1:"));
     assert!(all.ca_pem().contains("BEGIN CERTIFICATE"));
     assert_eq!(all.known_port(0), all.servers()[0].tls_port());
@@ -119,12 +121,12 @@ fn client_through(proxy: &FaultProxy) -> (Connection, ConnectionId) {
     client.command(&["PING"]).unwrap();
     let mut new = proxy.connections();
     new.retain(|id| !before.contains(id));
-    assert_eq!(new.len(), 1, "somebody else has connected at the same time");
+    assert_eq!(new.len(), 1, "another client has connected at the same time");
     (client, new[0])
 }
 
 #[test]
-fn a_primary_can_be_alone_with_one_client_until_the_others_are_back() {
+fn a_primary_can_be_isolated_with_one_client() {
     with_both(|kind| {
         let all = Sentinels::setup(kind).behind_proxies().start();
         assert_eq!(all.known_port(0), all.proxy(0).port());
@@ -133,7 +135,7 @@ fn a_primary_can_be_alone_with_one_client_until_the_others_are_back() {
         let (mut client, id) = client_through(proxy);
         proxy.isolate(&[id]);
         let to = all.wait_until_switched(0);
-        // Both believe to be the primary, and each is one to somebody.
+        // Both act as the primary for some of the clients.
         assert_eq!(client.command(&["SET", "b", "1"]).unwrap(), text("OK"));
         let mut other = Connection::to(all.proxy(to).address()).unwrap();
         assert_eq!(other.command(&["SET", "c", "1"]).unwrap(), text("OK"));
@@ -149,7 +151,7 @@ fn a_primary_can_be_alone_with_one_client_until_the_others_are_back() {
 }
 
 #[test]
-fn a_primary_without_replicas_stops_writing_if_it_was_told_to() {
+fn a_primary_without_replicas_refuses_writes_if_configured() {
     with_both(|kind| {
         let all = Sentinels::setup(kind).min_replicas(1).behind_proxies().start();
         let (mut client, id) = client_through(all.proxy(0));

@@ -1,9 +1,9 @@
-//! TLS is spoken, to who knows the authority.
+//! Tests that clients with the authority's certificate can use TLS.
 
 use std::sync::Once;
 
 use redis::{Client, TlsCertificates};
-use sluicegate_testkit::{FaultProxy, Kind, Server};
+use sluicegate_testkit::{FaultProxy, Server, ServerKind};
 
 fn client(server: &Server, port: u16, authority: Option<&str>) -> Client {
     static PROVIDER: Once = Once::new();
@@ -25,8 +25,8 @@ fn ping(client: &Client) -> redis::RedisResult<String> {
 
 #[test]
 fn connects_with_the_authority_and_not_without() {
-    let server = Server::setup(Kind::Redis).tls().password("secret1").start();
-    let other = Server::setup(Kind::Redis).tls().start();
+    let server = Server::setup(ServerKind::Redis).tls().password("secret1").start();
+    let other = Server::setup(ServerKind::Redis).tls().start();
     let port = server.tls_port();
     assert_eq!(ping(&client(&server, port, Some(server.ca_pem()))).unwrap(), "PONG");
     assert!(ping(&client(&server, port, None)).is_err());
@@ -37,7 +37,7 @@ fn connects_with_the_authority_and_not_without() {
 
 #[test]
 fn goes_through_a_proxy_that_cannot_read_it() {
-    let server = Server::setup(Kind::Redis).tls().start();
+    let server = Server::setup(ServerKind::Redis).tls().start();
     let proxy = FaultProxy::to(([127, 0, 0, 1], server.tls_port()).into());
     let client = client(&server, proxy.port(), Some(server.ca_pem()));
     assert_eq!(ping(&client).unwrap(), "PONG");

@@ -1,4 +1,4 @@
-//! Who is compared: the same budget, the same keys.
+//! The contenders: the same budget, the same keys.
 
 use std::hint::black_box;
 use std::num::NonZeroU32;
@@ -24,10 +24,10 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// More than one key is asked for in a run.
+    /// More than any key uses in a run.
     pub(crate) const ENDLESS: Self = Self { unit: 1, burst: 1_000_000_000 };
-    /// Never used up either, and so slow to come back that no key recovers, and may be
-    /// forgotten, while it is measured.
+    /// Never used up either, and so slow that no key recovers, and becomes evictable, during a
+    /// measurement.
     pub(crate) const LASTING: Self = Self { unit: 100_000_000, burst: 10_000_000 };
     /// Used up by the first check.
     pub(crate) const TINY: Self = Self { unit: 86_400_000_000, burst: 1 };
@@ -43,10 +43,10 @@ impl Budget {
     }
 }
 
-/// Answers are handed out whole, as to a caller who reads all of them: no part may be left
-/// uncomputed because only "yes" is counted here.
+/// Decisions are returned in full, as to a caller that reads all of them: no part may be left
+/// uncomputed because only the admission is counted here.
 pub(crate) trait Contender<'k>: Sync {
-    /// Asks about each of the keys: how many were admitted.
+    /// Checks each of the keys; returns how many were admitted.
     fn check_all(&self, keys: &[&'k str]) -> usize;
 }
 
@@ -54,7 +54,7 @@ fn count<'k>(keys: &[&'k str], admits: impl Fn(&'k str) -> bool) -> usize {
     keys.iter().filter(|key| admits(key)).count()
 }
 
-/// Sluicegate through its front door, on its default store.
+/// Sluicegate through its public API, on its default store.
 pub(crate) struct Ours {
     pub(crate) limiter: Limiter,
     pub(crate) limit: Limit,
@@ -84,10 +84,9 @@ impl<'k, F: Fingerprint> Contender<'k> for Floor<F> {
     }
 }
 
-/// Governor as it comes: its default store, clock and answer, which says nothing of what is left.
+/// Governor with its defaults: store, clock, and an answer without the remaining units.
 ///
-/// For speed its keys are borrowed texts, which spares it copying them; where memory is what
-/// is measured they are `String`s.
+/// For speed its keys are borrowed texts, which saves copying them; for memory they are `String`s.
 pub(crate) struct Governor<K: Clone + Eq + std::hash::Hash>(DefaultKeyedRateLimiter<K>);
 
 impl<K: Clone + Eq + std::hash::Hash> Governor<K> {

@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-/// The same hash as ours, so that what differs is the table.
+/// The same hash as the store's, so that only the table differs.
 #[path = "../../src/memory/siphash.rs"]
 mod siphash;
 
@@ -10,7 +10,7 @@ pub(crate) trait Fingerprint: Sync {
     fn of(&self, key: &[u8]) -> u64;
 }
 
-/// Keyed, so that nobody outside can choose keys that collide.
+/// Keyed, so that an attacker cannot choose keys that collide.
 pub(crate) struct Keyed(u64, u64);
 
 impl Keyed {
@@ -27,8 +27,8 @@ impl Fingerprint for Keyed {
     }
 }
 
-/// Two multiplications, each folded onto itself. Anybody can make keys collide: it is here to
-/// show what the keyed one costs, not to be used.
+/// Two multiplications, each folded onto itself. Collisions are easy to construct: it is here to
+/// show the cost of the keyed hash, not for use.
 pub(crate) struct Folded;
 
 impl Fingerprint for Folded {

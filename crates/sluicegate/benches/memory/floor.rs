@@ -1,7 +1,7 @@
-//! The floor: what any exact limiter in memory at least has to do, and nothing else.
+//! The floor: the minimal work of any exact limiter in memory.
 //!
 //! A table of fixed size without locks: find the key's fingerprint or claim a slot for it, read
-//! the clock, take one step of a bucket. It cannot grow, forget, tell colliding keys apart, or
+//! the clock, take one step of a bucket. It cannot grow, evict, distinguish colliding keys, or
 //! decide anything but one unit of one limit.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -15,9 +15,9 @@ pub(crate) struct Floor<F> {
     fingerprint: F,
     slots: Box<[Slot]>,
     clock: SystemClock,
-    /// Microseconds in which one unit comes back.
+    /// Microseconds in which one unit recovers.
     unit: u64,
-    /// Microseconds in which everything comes back.
+    /// Microseconds in which everything recovers.
     full: u64,
 }
 
@@ -25,9 +25,9 @@ pub(crate) struct Floor<F> {
 #[repr(align(16))]
 #[derive(Default)]
 struct Slot {
-    /// 0 where nobody is filed.
+    /// 0 in a free slot.
     fingerprint: AtomicU64,
-    /// When everything will have come back, in microseconds.
+    /// The time at which everything has recovered, in microseconds.
     full_at: AtomicU64,
 }
 
@@ -43,7 +43,7 @@ impl<F: Fingerprint> Floor<F> {
         }
     }
 
-    /// Whether a unit was taken, and how many are left.
+    /// Returns whether a unit was taken, and how many are left.
     #[inline]
     pub(crate) fn check(&self, key: &[u8]) -> (bool, u64) {
         let slot = self.slot(self.fingerprint.of(key).max(1));
@@ -78,7 +78,7 @@ impl<F: Fingerprint> Floor<F> {
         }
     }
 
-    /// Files the fingerprint in an empty slot, unless somebody was faster: who is there now.
+    /// Claims an empty slot for the fingerprint; returns the fingerprint it has afterwards.
     #[cold]
     fn claim(slot: &Slot, fingerprint: u64) -> u64 {
         match slot.fingerprint.compare_exchange(0, fingerprint, Relaxed, Relaxed) {

@@ -1,10 +1,10 @@
-//! Bytes per key: by how much the process grows while keys are met for the first time.
+//! Bytes per key: the growth of the process while new keys are inserted.
 
 use std::fs;
 
-use crate::child::{self, newcomer};
 use crate::contender::{FLOOR, GOVERNOR, OURS};
 use crate::keys;
+use crate::subprocess::{self, newcomer};
 use crate::table::{grouped, head, row};
 
 pub(crate) fn compare(sizes: &[usize]) {
@@ -19,17 +19,17 @@ pub(crate) fn compare(sizes: &[usize]) {
             _ => "–",
         };
         let [ours, floor, governor] = [OURS, FLOOR, GOVERNOR]
-            .map(|contender| child::ask(child::GROWTH, contender, *size))
+            .map(|contender| subprocess::ask(subprocess::GROWTH, contender, *size))
             .map(|bytes| format!("{:.1}, at the highest {:.1}", bytes[0], bytes[1]));
         row(&[grouped(*size), ours, aim.to_owned(), floor, governor]);
     }
 }
 
-/// Run in a process of its own: prints the bytes per key in the end, and when there were most.
+/// Runs in a process of its own: prints the bytes per key in the end, and at the maximum.
 pub(crate) fn measure(contender: &str, size: usize) {
     let mut key = String::new();
     let before = resident("VmRSS:");
-    // Never freed, which would take a while and prove nothing.
+    // Never freed, because that would take time and prove nothing.
     let meet = Box::leak(newcomer(contender, size));
     for number in 0..size {
         key.clear();
@@ -41,7 +41,7 @@ pub(crate) fn measure(contender: &str, size: usize) {
     }
 }
 
-/// Bytes, from the line of the process' status that begins so.
+/// Returns bytes from the line of the process's status with this prefix.
 fn resident(line: &str) -> f64 {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let value = status.lines().find_map(|text| text.strip_prefix(line)).unwrap();

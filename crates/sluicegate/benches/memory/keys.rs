@@ -1,14 +1,14 @@
-//! Keys, made before anything is timed.
+//! Keys, generated before the timing.
 
 use std::fmt::Write;
 
-/// What every key looks like: `user:0012345678`.
+/// The length of every key: `user:0012345678`.
 const LENGTH: usize = 15;
 
 /// Keys one after the other in a single text.
 ///
-/// Keys are asked about in the order they lie here, so the next one is as close at hand as a
-/// key that has just arrived with a request.
+/// They are used in this order, so the next one is as close in memory as a key that has just
+/// arrived with a request.
 pub(crate) struct Keys {
     text: String,
 }
@@ -26,7 +26,7 @@ impl Keys {
     }
 }
 
-/// Writes the key with this number behind what is in `text`.
+/// Appends the key with this number.
 pub(crate) fn append(text: &mut String, number: usize) {
     write!(text, "user:{number:010}").unwrap();
 }

@@ -1,5 +1,6 @@
-//! What a check costs on the store in memory, beside the barest table that could answer and
-//! beside `governor`. Prints Markdown tables, with what is aimed for next to each ratio.
+//! The cost of a check on the memory store, compared with a minimal table and with `governor`.
+//!
+//! Prints Markdown tables, with the target next to each ratio.
 //!
 //! ```text
 //! cargo bench -p sluicegate --bench memory                    everything, about five minutes
@@ -24,27 +25,27 @@
 )]
 #![allow(clippy::inline_always, reason = "it shares a hash with the store that is inlined")]
 
-mod asking;
-mod child;
+mod batches_and_sets;
 mod contender;
-mod count;
-mod field;
+mod contenders;
 mod fingerprint;
 mod floor;
 mod growth;
+mod instruction_count;
 mod keys;
-mod longest;
+mod longest_pause;
 mod rounds;
 mod snapshot;
 mod speed;
 mod stopwatch;
+mod subprocess;
 mod table;
 
 use std::env;
 
 use crate::rounds::Scale;
 
-/// Which parts are run, and how large.
+/// The parts to run, and their sizes.
 struct Selection {
     parts: Vec<String>,
     sizes: Vec<usize>,
@@ -82,14 +83,16 @@ impl Selection {
 }
 
 fn main() {
-    // Cargo adds `--bench` to what it was given.
+    // Cargo adds `--bench` to the arguments.
     let arguments: Vec<String> = env::args().skip(1).filter(|text| text != "--bench").collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     match words[..] {
-        ["cases"] => count::list(),
-        ["count", case, times] => count::run(case, times.parse().unwrap()),
-        [child::GROWTH, contender, keys] => growth::measure(contender, keys.parse().unwrap()),
-        [child::LONGEST, contender, keys] => longest::measure(contender, keys.parse().unwrap()),
+        ["cases"] => instruction_count::list(),
+        ["count", case, times] => instruction_count::run(case, times.parse().unwrap()),
+        [subprocess::GROWTH, contender, keys] => growth::measure(contender, keys.parse().unwrap()),
+        [subprocess::LONGEST, contender, keys] => {
+            longest_pause::measure(contender, keys.parse().unwrap());
+        }
         _ => compare(&Selection::read(&arguments)),
     }
 }
@@ -114,7 +117,7 @@ fn compare(selection: &Selection) {
         growth::compare(&selection.sizes);
     }
     if selection.has("longest") {
-        longest::compare(selection.sizes.iter().copied().max().unwrap());
+        longest_pause::compare(selection.sizes.iter().copied().max().unwrap());
     }
     if selection.has("snapshot") {
         snapshot::compare(selection.sizes.iter().copied().max().unwrap(), selection.scale);

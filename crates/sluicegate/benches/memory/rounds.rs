@@ -1,4 +1,4 @@
-//! Contenders timed in turn, round by round, so that what disturbs the machine disturbs all alike.
+//! Contenders timed in turn, round by round, so that disturbances affect all alike.
 
 use std::hint::black_box;
 use std::sync::Barrier;
@@ -8,7 +8,7 @@ use std::time::Duration;
 use crate::contender::Contender;
 use crate::stopwatch::{Stopwatch, Taken};
 
-/// How much is enough.
+/// The number of rounds and steps.
 #[derive(Clone, Copy)]
 pub(crate) struct Scale {
     pub(crate) rounds: usize,
@@ -20,7 +20,7 @@ impl Scale {
     pub(crate) const FULL: Self = Self { rounds: 21, steps: 192_000 };
     pub(crate) const QUICK: Self = Self { rounds: 3, steps: 96_000 };
 
-    /// How many keys to draw, so that it takes some rounds until the same ones come again.
+    /// The number of keys to draw, so that it takes some rounds until they repeat.
     pub(crate) fn draws(self) -> usize {
         self.steps * 16
     }
@@ -40,7 +40,7 @@ impl<'k> Course<'_, 'k> {
     pub(crate) fn run<const N: usize>(&self, contenders: [&dyn Contender<'k>; N]) -> [f64; N] {
         let mut times = [const { Vec::new() }; N];
         for round in 0..self.scale.rounds {
-            // Everyone goes first in turn.
+            // Each contender goes first in turn.
             for turn in 0..N {
                 let index = (round + turn) % N;
                 times[index].push(self.round(round, contenders[index]));
@@ -76,8 +76,8 @@ impl<'k> Course<'_, 'k> {
         taken.as_nanos() as f64 / (self.threads * self.scale.steps) as f64
     }
 
-    /// A thread alone waits for nobody, so its time on the processor is the whole price, however
-    /// busy the machine is. Several may wait for each other, which is part of the price.
+    /// A single thread never waits, so its processor time is the whole cost, however busy the
+    /// machine is. Several may wait for each other, which is part of the cost.
     fn counted(&self, taken: Taken) -> Duration {
         if self.threads == 1 { taken.on_the_processor } else { taken.by_the_clock }
     }

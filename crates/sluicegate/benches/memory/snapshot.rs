@@ -1,10 +1,10 @@
-//! What keeping a snapshot costs: to write, to read, and to those who ask meanwhile.
+//! The cost of snapshots: to write, to read, and for concurrent checks.
 
 use std::hint::black_box;
 use std::time::Duration;
 use std::{env, fs, process};
 
-use sluicegate::{Keeper, Limiter, MemoryOptions};
+use sluicegate::{Autosave, Limiter, MemoryOptions};
 
 use crate::contender::{Budget, Contender, Ours};
 use crate::keys::{Keys, uniform};
@@ -29,11 +29,11 @@ pub(crate) fn compare(size: usize, scale: Scale) {
         written.push(watch.stop().by_the_clock);
         assert_eq!(saved.counters, size as u64, "all of them");
     }
-    // In the background, as it goes on while a server runs.
-    let keeper = Keeper::start(&ours.limiter, &path, Duration::from_secs(8), |saved| {
+    // In the background, as while a server runs.
+    let keeper = Autosave::start(&ours.limiter, &path, Duration::from_secs(8), |saved| {
         saved.unwrap();
     });
-    // What is being written has a name of its own.
+    // A snapshot in progress has a name of its own.
     let being_written = || fs::read_dir(&folder).unwrap().count() > 1;
     while busy.len() < ROUNDS {
         let (before, price, after) = (being_written(), price(&ours, &asked), being_written());

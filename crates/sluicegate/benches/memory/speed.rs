@@ -1,8 +1,8 @@
 //! Nanoseconds per check.
 
-use crate::asking::{Alone, BATCH, Batches, SamePlan, Three, Together};
+use crate::batches_and_sets::{Alone, BATCH, Batches, SamePlan, Three, Together};
 use crate::contender::{Budget, NAMES};
-use crate::field::Field;
+use crate::contenders::Field;
 use crate::keys::{Keys, uniform, zipf};
 use crate::rounds::{Course, Scale};
 use crate::table::{grouped, head, ns, row, times};
@@ -40,16 +40,16 @@ fn row_of_all(case: &str, threads: usize, medians: [f64; NAMES.len()], aims: [&s
     row(&cells);
 }
 
-/// One key, which everybody asks about.
+/// One key, used by all threads.
 pub(crate) fn hot(scale: Scale) {
     head_of_all("One hot key");
     let keys = vec![HOT; scale.steps];
-    // A round takes moments here, so there can be more of them.
+    // A round is short here, so there can be more of them.
     let scale = Scale { rounds: scale.rounds * 2 + 1, ..scale };
     for (case, budget, admits) in
         [("allowed", Budget::ENDLESS, true), ("denied", Budget::TINY, false)]
     {
-        let field = Field::asked_about(&[HOT], budget);
+        let field = Field::with_keys(&[HOT], budget);
         for threads in THREADS {
             let course = Course { scale, keys: &keys, threads, admits };
             row_of_all(case, threads, course.run(field.all()), ["≤ 1.25×", NO_AIM]);
@@ -57,12 +57,12 @@ pub(crate) fn hot(scale: Scale) {
     }
 }
 
-/// So many keys, each of which has a counter; one by one, and in batches.
+/// This many keys with counters; one by one, and in batches.
 pub(crate) fn many(size: usize, scale: Scale, one_by_one: bool, batches: bool) {
     let all = Keys::numbered(0..size);
     let even = Keys::numbered(uniform(size, scale.draws()));
     let skewed = Keys::numbered(zipf(size, scale.draws()));
-    let field = Field::asked_about(&all.all(), Budget::LASTING);
+    let field = Field::with_keys(&all.all(), Budget::LASTING);
     let even = even.all();
     if one_by_one {
         head_of_all(&format!("{} keys", grouped(size)));
@@ -75,8 +75,8 @@ pub(crate) fn many(size: usize, scale: Scale, one_by_one: bool, batches: bool) {
     }
     if batches {
         let title = format!("{} keys, uniform, in batches: ns per check", grouped(size));
-        let together = format!("`check_many` of {BATCH}");
-        head(&title, &["`check`", &together, "`check_many` ÷ `check`", "aim", "floor, one by one"]);
+        let together = format!("`check_many_at_once` of {BATCH}");
+        head(&title, &["`check`", &together, "batch ÷ `check`", "aim", "floor, one by one"]);
         let course = Course { scale, keys: &even, threads: 1, admits: true };
         let [alone, together, floor] =
             course.run([&field.ours, &Batches(&field.ours), &field.floor]);
@@ -107,7 +107,7 @@ pub(crate) fn sets(size: usize, scale: Scale) {
     three.meet(&Keys::numbered(0..size).all());
     let keys = Keys::numbered(uniform(size, scale.draws()));
     let course = Course { scale, keys: &keys.all(), threads: 1, admits: true };
-    // The lone checks take the limits in turn, so that they meet as many counters as the sets do.
+    // The single checks take the limits in turn, so that they use as many counters as the sets do.
     let [alone, each] = course.run([&Alone { three: &three, limits: 3 }, &Together(&three)]);
     let case = format!("{} keys, uniform, plan made for each request", grouped(size));
     print(&case, alone, each);

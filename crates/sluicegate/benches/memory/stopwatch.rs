@@ -1,10 +1,10 @@
-//! How long something took: by the clock, and of that on the processor.
+//! Measurement of wall-clock and processor time.
 
 use std::time::{Duration, Instant};
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// Started; what it reads is for the thread that started it.
+/// A running stopwatch for the thread that started it.
 pub(crate) struct Stopwatch {
     start: Instant,
     processor: Duration,
@@ -13,13 +13,13 @@ pub(crate) struct Stopwatch {
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Taken {
     pub(crate) by_the_clock: Duration,
-    /// Stands still while a shared machine runs somebody else, and while waiting for a lock.
+    /// Does not advance while another process runs, or while waiting for a lock.
     pub(crate) on_the_processor: Duration,
 }
 
 impl Stopwatch {
     pub(crate) fn start() -> Self {
-        // The clock last, and first in the end: asking for processor time takes a while.
+        // The clock is read innermost, because reading processor time takes a while.
         let processor = processor_time();
         Self { start: Instant::now(), processor }
     }

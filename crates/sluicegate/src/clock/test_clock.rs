@@ -1,10 +1,10 @@
-//! A clock that a test moves from outside the process.
+//! A clock that a test sets from outside the process.
 //!
-//! Only builds with the feature `test-clock` have it.
+//! Only in builds with the feature `test-clock`.
 //!
-//! The variable `SLUICEGATE_TEST_CLOCK` names a file of eight bytes: microseconds since 1970, little
-//! endian. Every reading of the clock reads the file, so that all processes that a test starts see a new
-//! time as soon as it is written, and none of them moves by itself.
+//! The variable `SLUICEGATE_TEST_CLOCK` names a file of eight bytes: microseconds since 1970,
+//! little endian. Every reading of the clock reads the file, so that all processes that a test
+//! starts see a new time as soon as it is written, and none of them moves by itself.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 
 use sluicegate_core::Time;
 
-/// The time that a test has set for this process, if any.
+/// Returns the time that a test has set for this process, if any.
 pub(crate) fn time() -> Option<Time> {
     static FILE: OnceLock<Option<File>> = OnceLock::new();
     let file = FILE.get_or_init(|| File::open(std::env::var_os("SLUICEGATE_TEST_CLOCK")?).ok());

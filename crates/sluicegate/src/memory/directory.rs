@@ -1,18 +1,18 @@
-//! Which page has which part of all fingerprints.
+//! The mapping from fingerprints to pages.
 //!
-//! All fingerprints are divided into units of equal size, and each page has some units in a row.
-//! A page that is full is divided in two equal parts; when its number of units is odd, all units are
-//! halved first. Because fingerprints spread evenly, pages of equal size would all fill up and be
-//! divided at about the same time, and then all be half empty. So the first pages have 3, 4
-//! and 5 units: their descendants are divided in turn, and the table is about equally full at
-//! any size.
+//! All fingerprints are divided into units of equal size, and each page has some consecutive
+//! units. A full page is split into two equal parts; when its number of units is odd, all units
+//! are halved first. Because fingerprints are evenly distributed, pages of equal size would all
+//! fill up and be split at about the same time, and then all be half empty. So the first pages
+//! have 3, 4 and 5 units: their descendants are split in turn, and the table is about equally full
+//! at any size.
 //!
 //! Halving all units copies nothing: the entries of the new, finer level are empty at first, and
-//! mean what the coarser entry above them says.
+//! inherit the value of the coarser entry above them.
 
 use std::sync::OnceLock;
 
-use super::hash::Fingerprint;
+use super::fingerprint::Fingerprint;
 use super::sync::{AcqRel, Acquire, AtomicU32, AtomicUsize, Relaxed, Release};
 
 /// The units of the first pages.
@@ -26,13 +26,13 @@ const LEVELS: usize = 26;
 
 #[derive(Debug)]
 pub(super) struct Directory {
-    /// The coarsest first; an entry is a page's number plus one, or 0.
+    /// Coarsest level first; an entry is a page number plus one, or 0.
     levels: [OnceLock<Box<[AtomicU32]>>; LEVELS],
-    /// The finest level there is.
+    /// The finest level that exists.
     finest: AtomicUsize,
 }
 
-/// The units of a page, as they are numbered at some level.
+/// The units of a page, numbered at some level.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Units {
     first: usize,
@@ -41,7 +41,7 @@ pub(super) struct Units {
 }
 
 impl Directory {
-    /// A directory with the first pages entered, and their units.
+    /// Creates a directory of the first pages, and returns their units.
     pub(super) fn new() -> (Self, Vec<Units>) {
         let levels = std::array::from_fn(|_| OnceLock::new());
         let directory = Self { levels, finest: AtomicUsize::new(0) };
@@ -57,7 +57,7 @@ impl Directory {
         (directory, all)
     }
 
-    /// The page that a fingerprint belongs to.
+    /// Returns the page of a fingerprint.
     #[inline]
     pub(super) fn page(&self, name: Fingerprint) -> usize {
         let level = self.finest.load(Acquire);
@@ -72,7 +72,7 @@ impl Directory {
     fn level(&self, level: usize) -> &[AtomicU32] {
         match self.levels[level].get() {
             Some(entries) => entries,
-            None => unreachable!("a level is there before anybody hears of it"),
+            None => unreachable!("a level is allocated before it is published"),
         }
     }
 
@@ -81,13 +81,13 @@ impl Directory {
             .get_or_init(|| (0..FIRST_UNITS << level).map(|_| AtomicU32::new(0)).collect());
     }
 
-    /// Looks an empty entry up in the levels above it, and fills it in.
+    /// Looks up an empty entry in the levels above it, and fills it in.
     #[cold]
     fn inherit(&self, unit: usize, level: usize) -> usize {
         for above in 1..=level {
             let entry = self.level(level - above)[unit >> above].load(Acquire);
             if entry != 0 {
-                // Fails where the page was divided meanwhile, which enters its units itself.
+                // Fails where the page was split meanwhile; the split enters its units itself.
                 let own = &self.level(level)[unit];
                 return match own.compare_exchange(0, entry, AcqRel, Acquire) {
                     Ok(_) => entry as usize - 1,
@@ -98,15 +98,16 @@ impl Directory {
         0
     }
 
-    /// The two halves of the units of one of so many pages, with all units halved where that is
-    /// needed; `None` if they can not be halved any more.
+    /// Returns the two halves of a page's units, halving all units where needed.
+    ///
+    /// `None` if they cannot be halved any more.
     pub(super) fn halves(&self, units: Units, pages: usize) -> Option<(Units, Units)> {
         let mut finest = self.finest.load(Relaxed);
         let mut units = units.at(finest);
         if units.count % 2 == 1 {
             finest += 1;
-            // Fingerprints spread evenly: pages that are so unlike do not come about by chance,
-            // and the directory shall stay small beside them.
+            // Fingerprints are evenly distributed: pages of such different sizes do not occur by
+            // chance, and the directory has to stay small in comparison.
             if finest == LEVELS || FIRST_UNITS << finest > MOST_UNITS_PER_PAGE * pages {
                 return None;
             }
@@ -130,29 +131,29 @@ impl Directory {
 }
 
 impl Units {
-    /// The same units at a finer level.
+    /// Returns the same units at a finer level.
     fn at(self, level: usize) -> Self {
         let finer = level - self.level;
         Self { first: self.first << finer, count: self.count << finer, level }
     }
 
-    /// Whether a fingerprint falls into these units.
+    /// Returns whether a fingerprint falls into these units.
     pub(super) fn has(self, name: Fingerprint) -> bool {
         (self.first..self.first + self.count).contains(&unit(name, self.level))
     }
 
-    /// How many of so many fingerprints fall into these units, about.
+    /// Returns about how many of `fingerprints` fall into these units.
     pub(super) fn part_of(self, fingerprints: u64) -> u64 {
         let part = u128::from(fingerprints) * self.count as u128 / self.all() as u128;
         u64::try_from(part).unwrap_or(u64::MAX)
     }
 
-    /// The first fingerprint that falls into these units.
+    /// Returns the first fingerprint that falls into these units.
     pub(super) fn first(self) -> Fingerprint {
         Fingerprint::new((((self.first as u64) << 32).div_ceil(self.all() as u64)) << 32)
     }
 
-    /// How many units there are at this level.
+    /// Returns the number of units at this level.
     fn all(self) -> usize {
         FIRST_UNITS << self.level
     }
@@ -171,7 +172,7 @@ fn unit(name: Fingerprint, level: usize) -> usize {
 mod tests {
     use super::*;
 
-    /// Fingerprints from end to end.
+    /// Fingerprints over the whole range.
     fn names() -> impl Iterator<Item = Fingerprint> {
         (0..4_096).map(|at: u64| Fingerprint::new(at << 52 | 1 << 40))
     }
@@ -187,7 +188,8 @@ mod tests {
             units.push(upper);
             directory.enter(upper, new);
             directory.enter(lower, page);
-            // Not each time: entries that nobody looked up at one level are inherited by the next.
+            // Not every time: entries that were not looked up at one level are inherited by the
+            // next.
             if round % 3 == 0 {
                 for name in names() {
                     assert!(units[directory.page(name)].has(name), "after {round} divisions");
@@ -199,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_not_divided_for_ever() {
+    fn the_number_of_splits_is_bounded() {
         let (directory, units) = Directory::new();
         let mut smallest = units[0];
         let mut divisions = 0;

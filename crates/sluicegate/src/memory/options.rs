@@ -1,16 +1,16 @@
-//! How a store in memory is made.
+//! The options of a memory store.
 
 use core::fmt;
 
-use super::hash::HashKey;
-use super::records::Records;
+use super::fingerprint::HashKey;
+use super::overflow::OverflowArena;
 use super::sync::AtomicU64;
 use super::table::Table;
 use super::word::Epoch;
-use super::{Memory, machine};
+use super::{Memory, system_memory};
 use crate::clock::{Clock, SystemClock};
 
-/// How a store in memory is made.
+/// The options of a memory store.
 ///
 /// ```
 /// use sluicegate::{Limiter, MemoryOptions};
@@ -30,13 +30,13 @@ pub struct MemoryOptions {
     max_bytes: usize,
 }
 
-/// Why a store in memory can not be made.
+/// The error of a memory store that cannot be created.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MemoryError {
-    /// Too little to begin with.
+    /// The limit is below the minimum.
     TooSmall {
-        /// What was asked for.
+        /// The limit given.
         bytes: usize,
     },
 }
@@ -56,36 +56,38 @@ impl fmt::Display for MemoryError {
 impl std::error::Error for MemoryError {}
 
 impl MemoryOptions {
-    /// The least a store needs.
+    /// The smallest limit.
     pub const MIN_BYTES: usize = 1 << 20;
-    /// What is used where the machine does not tell how much it has.
+    /// The default where the machine's memory is unknown.
     const USUAL: u64 = 256 << 20;
 
-    /// A store that takes up to a quarter of the memory of the machine, or of the container.
+    /// A store that uses up to a quarter of the memory of the machine, or of the container.
     pub fn new() -> Self {
-        let quarter = machine::memory().map_or(Self::USUAL, |memory| memory / 4);
+        let quarter = system_memory::memory().map_or(Self::USUAL, |memory| memory / 4);
         let max_bytes = usize::try_from(quarter).unwrap_or(usize::MAX).max(Self::MIN_BYTES);
         Self { max_bytes }
     }
 
-    /// Takes at most so many bytes for counters. It begins with less than 1 MiB and grows as they come;
-    /// when there is no more, what has recovered goes first, then what matters least.
+    /// Limits the bytes for counters.
+    ///
+    /// The store begins with less than 1 MiB and grows with its counters; at the limit, recovered
+    /// counters are evicted first, then the least valuable ones.
     #[must_use]
     pub fn max_bytes(self, max_bytes: usize) -> Self {
         Self { max_bytes }
     }
 
-    /// An empty store under the machine's clock.
+    /// Creates an empty store on the system clock.
     pub fn build(self) -> Result<Memory, MemoryError> {
         self.build_with(SystemClock::new())
     }
 
-    /// An empty store under another clock.
+    /// Creates an empty store on another clock.
     pub fn build_with<C: Clock>(self, clock: C) -> Result<Memory<C>, MemoryError> {
         Ok(self.checked()?.build_keyed(clock, HashKey::random()))
     }
 
-    /// These options, if a store can be made of them.
+    /// Returns these options if a store can be created with them.
     pub(super) fn checked(self) -> Result<Self, MemoryError> {
         if self.max_bytes < Self::MIN_BYTES {
             return Err(MemoryError::TooSmall { bytes: self.max_bytes });
@@ -94,11 +96,11 @@ impl MemoryOptions {
     }
 
     pub(super) fn build_keyed<C: Clock>(self, clock: C, key: HashKey) -> Memory<C> {
-        // A quarter is left to counters that need records, however many others there are.
+        // A quarter is reserved for counters that need records, however many others there are.
         let pages = self.max_bytes / 4 * 3 / Table::BYTES_PER_PAGE;
         Memory {
             table: Table::new(pages),
-            records: Records::new(),
+            records: OverflowArena::new(),
             key,
             epoch: Epoch::new(clock.now()),
             max_bytes: self.max_bytes,

@@ -1,9 +1,10 @@
-//! SipHash-1-3: a keyed hash that nobody can aim at without the key, and that is the same for
-//! ever. Written out here because it is most of what a check costs: the whole state stays in
-//! registers, where a hasher for any use keeps it in memory (85 instructions for a key of 15
-//! bytes instead of 190).
+//! SipHash-1-3: a keyed hash that resists chosen keys, and that never changes.
+//!
+//! Implemented here because it is most of the cost of a check: the whole state stays in registers,
+//! where a general-purpose hasher keeps it in memory (85 instructions for a key of 15 bytes
+//! instead of 190).
 
-/// The hash of some bytes under a key of two halves.
+/// Returns the hash of some bytes under a key of two halves.
 #[inline(always)]
 pub(super) fn siphash13(first: u64, second: u64, bytes: &[u8]) -> u64 {
     let mut state = [
@@ -24,7 +25,7 @@ pub(super) fn siphash13(first: u64, second: u64, bytes: &[u8]) -> u64 {
     state[0] ^ state[1] ^ state[2] ^ state[3]
 }
 
-/// Up to seven bytes as a word, in three reads at most.
+/// Returns up to seven bytes as a word, in three reads at most.
 #[inline]
 fn last_word(rest: &[u8]) -> u64 {
     if let (Some(head), Some(tail)) = (rest.first_chunk(), rest.last_chunk()) {

@@ -1,27 +1,27 @@
-//! A store as a file, so that a restart does not hand everybody a new budget.
+//! Snapshots of a store in a file, so that a restart does not reset every budget.
 //!
-//! A [save](Memory::save) copies one page of the table at a time, while others decide: newcomers
-//! to that page wait for the copy, some microseconds, and nobody else does. Each counter is as it
-//! was at some moment during the save. A page that is divided meanwhile may be met twice; what
-//! comes later in the file is newer and counts.
+//! A [save](Memory::save) copies one page of the table at a time, concurrently with decisions:
+//! only inserts into that page wait for the copy, some microseconds. Each counter is saved as of
+//! some time during the save. The counters of a page that is split meanwhile may be saved twice;
+//! the later entry in the file is newer and takes precedence.
 //!
 //! # The file
 //!
 //! All numbers are little-endian, all times are microseconds since 1970. First the header:
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
 //! | 8 | `SLUICEGT` |
 //! | 4 | version of the format: 1 |
 //! | 8 + 8 | the secret key of the store's hash |
-//! | 8 | epoch: words tell their times from here on |
+//! | 8 | epoch: the origin of the times in words |
 //! | 8 | the store's time when the save began |
-//! | 8 | how many counters the store had then, about |
+//! | 8 | the approximate number of counters at that time |
 //! | 4 | CRC-32 of all this |
 //!
-//! Then blocks, each verified before anything in it is believed:
+//! Then blocks, each verified before any of it is used:
 //!
-//! | bytes | what |
+//! | bytes | content |
 //! |---|---|
 //! | 4 | kind: 1 words, 2 records, 3 the end |
 //! | 4 | number of entries |
@@ -30,19 +30,20 @@
 //! | length | the entries |
 //!
 //! - A word: fingerprint (8), [word](super::word) without lock and generation (8).
-//! - A record: fingerprint (8), mark (2), share used (2), when it is as good as none (8), length of
-//!   the state (4), the state as [`State::encode`](sluicegate_core::State::encode) writes it.
-//! - The end: how many entries there were in all (8). A file without it was cut short.
+//! - A record: fingerprint (8), limit tag (2), share used (2), the time at which it is equivalent
+//!   to none (8), length of the state (4), the state as written by
+//!   [`State::encode`](sluicegate_core::State::encode).
+//! - The end: the total number of entries (8). A file without it was truncated.
 
-mod aside;
-mod error;
-mod fault;
+mod atomic_file;
+mod autosave;
+mod collect;
 mod format;
-mod gather;
-mod keeper;
-mod load;
+mod read_error;
 mod reader;
-mod restored;
+mod restore;
+mod restore_report;
+mod write_error;
 mod writer;
 
 use std::io::{self, Write};
@@ -50,72 +51,78 @@ use std::path::Path;
 
 use sluicegate_core::Time;
 
-pub use self::error::SnapshotError;
-pub use self::fault::SnapshotFault;
-pub use self::keeper::Keeper;
-pub use self::restored::Restored;
+pub use self::autosave::Autosave;
+pub use self::read_error::SnapshotReadError;
+pub use self::restore_report::RestoreReport;
+pub use self::write_error::SnapshotWriteError;
 
-use self::aside::Aside;
+use self::atomic_file::AtomicFile;
+use self::collect::Collector;
 use self::format::Header;
-use self::gather::Gather;
 use self::writer::Writer;
 use super::Memory;
 use crate::clock::Clock;
 
-/// What was written.
+/// The report of a save.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Saved {
-    /// How many counters; what had recovered is left out.
+pub struct SaveReport {
+    /// The number of counters; recovered ones are omitted.
     pub counters: u64,
-    /// How many bytes they take up in the file.
+    /// Their size in the file in bytes.
     pub bytes: u64,
-    /// The store's time when it was begun.
+    /// The store's time at the start of the save.
     pub taken: Time,
 }
 
 impl<C: Clock> Memory<C> {
-    /// Writes all counters into a file, for [`MemoryOptions::restore`](crate::MemoryOptions::restore)
-    /// to start with. Others may decide meanwhile.
+    /// Writes all counters to a file, concurrently with decisions.
     ///
-    /// The file is written aside and put in place when it is complete: whatever happens, there is
-    /// the one before or the new one. Only its owner may read it, because who knows the key of the
+    /// [`MemoryOptions::restore`](crate::MemoryOptions::restore) starts from it.
+    ///
+    /// The file is written under a temporary name and then renamed, so that after a failure at any
+    /// point there is the previous snapshot or the new one. Only its owner may read it, because
+    /// knowledge of the hash key would allow choosing keys that collide.
     /// hash could choose keys that meet.
-    pub fn save(&self, path: impl AsRef<Path>) -> Result<Saved, SnapshotError> {
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<SaveReport, SnapshotWriteError> {
         self.save_slowly(path.as_ref(), |_| {})
     }
 
-    /// The same, with a rest after each page, of so many.
-    fn save_slowly(&self, path: &Path, rest: impl FnMut(usize)) -> Result<Saved, SnapshotError> {
-        let failed = |source| SnapshotError { path: path.into(), placed: false, source };
-        let mut aside = Aside::create(path).map_err(failed)?;
+    /// Saves with a rest after each page, given by `rest`.
+    fn save_slowly(
+        &self,
+        path: &Path,
+        rest: impl FnMut(usize),
+    ) -> Result<SaveReport, SnapshotWriteError> {
+        let failed = |source| SnapshotWriteError { path: path.into(), placed: false, source };
+        let mut aside = AtomicFile::create(path).map_err(failed)?;
         let saved = self.write(aside.file(), rest).map_err(failed)?;
         aside.put_in_place().map_err(failed)?;
-        aside::make_last(path)
-            .map_err(|source| SnapshotError { placed: true, ..failed(source) })?;
+        atomic_file::make_last(path)
+            .map_err(|source| SnapshotWriteError { placed: true, ..failed(source) })?;
         Ok(saved)
     }
 
-    /// Writes all counters, as [`save`](Memory::save) does, to wherever they are to go.
-    pub fn save_to(&self, out: impl Write) -> io::Result<Saved> {
+    /// Writes all counters, as [`save`](Memory::save) does, to a writer.
+    pub fn save_to(&self, out: impl Write) -> io::Result<SaveReport> {
         self.write(out, |_| {})
     }
 
-    fn write(&self, out: impl Write, mut rest: impl FnMut(usize)) -> io::Result<Saved> {
+    fn write(&self, out: impl Write, mut rest: impl FnMut(usize)) -> io::Result<SaveReport> {
         let taken = self.clock.now();
         let about = u64::try_from(self.len()).unwrap_or(u64::MAX);
         let header = Header { key: self.key, epoch: self.epoch.time(), taken, about };
         let mut writer = Writer::begin(out, &header)?;
-        let mut gather = Gather::new(self, taken);
+        let mut gather = Collector::new(self, taken);
         let mut page = 0;
-        // Counted anew each time: a page that is divided sends half of its keys to the last one.
+        // Evaluated each time: a split moves half of a page's keys to a new last page.
         while page < self.table.page_count() {
             gather.page(page, &mut writer)?;
             page += 1;
             rest(self.table.page_count());
         }
         let (counters, bytes) = writer.end()?;
-        Ok(Saved { counters, bytes, taken })
+        Ok(SaveReport { counters, bytes, taken })
     }
 }
 

@@ -1,5 +1,7 @@
-//! The atomics and locks of this store, in one place: tests put in their place ones whose
-//! interleavings they choose (`--cfg shuttle`).
+//! The atomics and locks of this store.
+//!
+//! In one place, because tests replace them by versions with chosen interleavings (`--cfg
+//! shuttle`).
 
 #[cfg(not(shuttle))]
 pub(super) use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize};
@@ -15,19 +17,19 @@ pub(super) use std::sync::atomic::Ordering::{AcqRel, Acquire, Relaxed, Release};
 
 use std::sync::PoisonError;
 
-/// Locks, also after a panic under the lock: what these locks guard is whole at every step.
+/// Locks, ignoring poison: the data under these locks is consistent at every step.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waiting for another thread to finish a few instructions.
+/// Exponential spinning, then yielding, while another thread finishes a few instructions.
 #[derive(Default)]
-pub(super) struct Patience {
+pub(super) struct Backoff {
     turns: u32,
 }
 
-impl Patience {
-    /// From here on the other thread has probably lost its processor: give it ours.
+impl Backoff {
+    /// After this many spins the other thread has probably been descheduled: yield.
     const SPINS: u32 = 7;
 
     pub(super) fn wait(&mut self) {

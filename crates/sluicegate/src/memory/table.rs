@@ -1,26 +1,26 @@
-//! All cells, and the way from a fingerprint to its own.
+//! All cells, and the lookup from a fingerprint to its cell.
 //!
-//! Finding a cell writes nothing and waits for nobody. A key that is not found goes through the
-//! door of its home line, where keys come in one at a time, and looks once more: what is not
-//! found then is not there, because whoever moves a key holds that key's door, and whoever
-//! divides a page holds all of them.
+//! A lookup writes nothing and never waits. A key that is not found is looked up again under the
+//! lock of its home line, where inserts are serialised: a key not found then does not exist,
+//! because a thread that moves a key holds that key's line lock, and a thread that splits a page
+//! holds all of them.
 //!
-//! A word is changed by compare-and-swap, or by whoever has locked it. Only then may the name
-//! beside it change. Nobody waits for a locked word while holding a door, but who divides a page
-//! does, with all of its doors. Whoever holds locked words waits for others in the order of their
-//! fingerprints only, and lets all go when a page is being divided that it needs a word or a door
-//! of: so nobody waits in a ring.
+//! A word is changed by compare-and-swap, or by the thread that has locked it. Only then may the
+//! name beside it change. No thread waits for a locked word while holding a line lock, except a
+//! thread that splits a page, which holds all of them. A thread that holds locked words waits for
+//! other words only in the order of their fingerprints, and releases all of them when it needs a
+//! word or a line of a page that is being split. Hence there is no deadlock.
 
 use std::hint::black_box;
 
 use super::directory::{Directory, FIRST_PAGES, Units};
-use super::divide::Workbench;
-use super::forget::Scales;
-use super::hash::Fingerprint;
-use super::page::{Door, PageState, home_of, lines_of};
-use super::slab::{Cell, Line, Slab};
-use super::sync::{AcqRel, Acquire, AtomicUsize, Mutex, Patience, Relaxed, Release};
-use super::word::{Mark, Word};
+use super::eviction::EvictionWeight;
+use super::fingerprint::Fingerprint;
+use super::page_state::{LineLock, PageState, home_of, lines_of};
+use super::pages::{Cell, Line, Slab};
+use super::split::SplitScratch;
+use super::sync::{AcqRel, Acquire, AtomicUsize, Backoff, Mutex, Relaxed, Release};
+use super::word::{LimitTag, Word};
 
 #[derive(Debug)]
 pub(super) struct Table {
@@ -28,16 +28,16 @@ pub(super) struct Table {
     pub(super) directory: Directory,
     pub(super) growth: Mutex<Growth>,
     pub(super) most_pages: usize,
-    /// What all pages cost.
+    /// The cost of all pages.
     pub(super) page_bytes: AtomicUsize,
 }
 
-/// What only changes when a page is divided.
+/// The data that changes only when a page is split.
 #[derive(Debug)]
 pub(super) struct Growth {
     /// The units of each page.
     pub(super) units: Vec<Units>,
-    pub(super) workbench: Workbench,
+    pub(super) scratch: SplitScratch,
 }
 
 impl Cell {
@@ -46,19 +46,19 @@ impl Cell {
         Word::from_bits(self.word.load(Acquire))
     }
 
-    /// Replaces the word, if it is still what it was.
+    /// Replaces the word if it is unchanged.
     #[inline]
     pub(super) fn swap(&self, from: Word, to: Word) -> bool {
         self.word.compare_exchange(from.bits(), to.bits(), AcqRel, Relaxed).is_ok()
     }
 
-    /// Locks the word, if it is still what it was.
+    /// Locks the word if it is unchanged.
     #[inline]
     pub(super) fn lock(&self, word: Word) -> bool {
         !word.is_locked() && self.swap(word, word.locked())
     }
 
-    /// Unlocks the word with this in it; only for whoever has locked it.
+    /// Unlocks the word with a new value; only for the thread that has locked it.
     #[inline]
     pub(super) fn unlock(&self, word: Word) {
         self.word.store(word.bits(), Release);
@@ -69,47 +69,48 @@ impl Cell {
         self.name.load(Acquire) == name.bits()
     }
 
-    /// The word under a name that was seen beside it a moment ago.
+    /// Returns the word under a name that was seen beside it shortly before.
     #[inline]
     fn found(&self, name: Fingerprint) -> Option<Found<'_>> {
         let word = self.word();
-        // If the cell changed hands in between, the word is another's. It may even have changed
-        // hands and back: whoever answers from the word alone has to see that it still stands.
+        // If the cell was reused in between, the word belongs to another key. It may even have
+        // been reused and be back: a decision from the word alone has to check that the word is
+        // unchanged.
         self.is_named(name).then_some(Found { cell: self, word })
     }
 
-    fn is_nobodys(&self) -> bool {
+    fn is_unclaimed(&self) -> bool {
         self.name.load(Acquire) == 0
     }
 }
 
-/// A cell that has been found, and its word at the time.
+/// A cell that was found, and its word at that time.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Found<'t> {
     pub(super) cell: &'t Cell,
     pub(super) word: Word,
 }
 
-/// A cell that has been locked for a newcomer and bears its name; it has to be unlocked.
+/// A cell that was locked for a new key and bears its name; it has to be unlocked.
 #[derive(Debug)]
 #[must_use]
-pub(super) struct Claimed<'t> {
+pub(super) struct ClaimedCell<'t> {
     pub(super) cell: &'t Cell,
-    /// The word of whoever had it before.
+    /// The previous word of the cell.
     pub(super) before: Word,
 }
 
-impl Claimed<'_> {
+impl ClaimedCell<'_> {
     pub(super) fn fill(self, word: Word) {
-        self.cell.unlock(self.before.handed_over(word));
+        self.cell.unlock(self.before.reused_for(word));
     }
 }
 
 impl Table {
-    /// What a page costs, its share of the directory included.
+    /// The cost of a page, including its share of the directory.
     pub(super) const BYTES_PER_PAGE: usize = Slab::BYTES_PER_PAGE + 64;
 
-    /// A table that grows to at most so many pages.
+    /// Creates a table that grows to at most `most_pages` pages.
     pub(super) fn new(most_pages: usize) -> Self {
         let most_pages = most_pages.max(FIRST_PAGES.len());
         let slab = Slab::new(most_pages);
@@ -120,13 +121,13 @@ impl Table {
         Self {
             slab,
             directory,
-            growth: Mutex::new(Growth { units, workbench: Workbench::new() }),
+            growth: Mutex::new(Growth { units, scratch: SplitScratch::new() }),
             most_pages,
             page_bytes: AtomicUsize::new(FIRST_PAGES.len() * Self::BYTES_PER_PAGE),
         }
     }
 
-    /// What the table costs.
+    /// Returns the bytes used by the table.
     pub(super) fn bytes(&self) -> usize {
         self.page_bytes.load(Relaxed)
     }
@@ -135,12 +136,14 @@ impl Table {
         self.most_pages * Self::BYTES_PER_PAGE
     }
 
-    /// The cell of a fingerprint, as far as can be seen in passing. What is not found may have
-    /// been on its way from one cell to another: ask at its [`door`](Table::door).
+    /// Finds the cell of a fingerprint without waiting.
+    ///
+    /// A key that is not found may have been moving from one cell to another: then look it up
+    /// under its [line lock](Table::insert_slot).
     #[inline(always)]
     pub(super) fn find(&self, name: Fingerprint) -> Option<Found<'_>> {
         let page = self.directory.page(name);
-        // Nearly all are at home.
+        // Nearly all keys are in their home line.
         for cell in self.line(page, home_of(name)).cells() {
             if cell.name.load(Acquire) == name.bits() {
                 return cell.found(name);
@@ -149,9 +152,9 @@ impl Table {
         self.find_in(page, name)
     }
 
-    /// Fetches what [`find`](Table::find) will need for these, all at once.
+    /// Prefetches the memory that [`find`](Table::find) needs for these, all at once.
     ///
-    /// In three steps, because a processor looks only so far ahead: addresses first, then reads
+    /// In three steps, because a processor looks ahead only so far: addresses first, then reads
     /// that follow each other closely, so that none waits for the one before.
     #[inline]
     pub(super) fn fetch<const N: usize>(&self, names: &[Option<Fingerprint>; N]) {
@@ -159,7 +162,7 @@ impl Table {
         let lines = pages.map(|place| place.map(|(page, line)| self.line(page, line)));
         let read = |line: &Line| line.cells()[0].name.load(Relaxed);
         let read = lines.iter().flatten().fold(0, |all, line| all ^ read(line));
-        // Only so that it is not left out because nobody needs it.
+        // Keeps the compiler from removing an unused read.
         black_box(read);
     }
 
@@ -172,7 +175,7 @@ impl Table {
                 if found == name.bits() {
                     return cell.found(name);
                 }
-                // One that is being claimed is as good as full: its name is about to be there.
+                // A cell that is being claimed counts as used: its name is about to be written.
                 full &= found != 0 || cell.word().is_locked();
             }
             if !full {
@@ -182,35 +185,45 @@ impl Table {
         None
     }
 
-    /// Goes through the door of a fingerprint; until it is left, the key neither comes nor moves.
-    /// Only for who has locked no word.
-    pub(super) fn door(&self, name: Fingerprint) -> Doorway<'_> {
-        let mut patience = Patience::default();
+    /// Locks the home line of a fingerprint; while it is held, the key is neither inserted nor
+    /// moved.
+    ///
+    /// Only for threads without locked words.
+    pub(super) fn insert_slot(&self, name: Fingerprint) -> InsertSlot<'_> {
+        let mut backoff = Backoff::default();
         loop {
-            if let Some(doorway) = self.door_or_way_out(name) {
-                return doorway;
+            if let Some(slot) = self.try_insert_slot(name) {
+                return slot;
             }
-            patience.wait();
+            backoff.wait();
         }
     }
 
-    /// The same for who has locked words; `None` if it has to let them go first, because somebody
-    /// with all doors of the page may be waiting for them.
-    pub(super) fn door_or_way_out(&self, name: Fingerprint) -> Option<Doorway<'_>> {
-        let mut patience = Patience::default();
+    /// Locks the home line, for threads with locked words.
+    ///
+    /// `None` if the thread has to release its words first, because another one that holds all
+    /// line locks of the page may be waiting for them.
+    pub(super) fn try_insert_slot(&self, name: Fingerprint) -> Option<InsertSlot<'_>> {
+        let mut backoff = Backoff::default();
         loop {
             let number = self.directory.page(name);
             let page = self.slab.page(number);
-            if let Some(door) = page.try_door(home_of(name)) {
-                // The page may have been divided before its door was opened.
+            if let Some(line_lock) = page.try_lock_line(home_of(name)) {
+                // The page may have been split before its line was locked.
                 if self.directory.page(name) == number {
-                    return Some(Doorway { table: self, number, page, name, _door: door });
+                    return Some(InsertSlot {
+                        table: self,
+                        number,
+                        page,
+                        name,
+                        _line_lock: line_lock,
+                    });
                 }
             }
-            if page.is_closing() {
+            if page.is_locking_all() {
                 return None;
             }
-            patience.wait();
+            backoff.wait();
         }
     }
 
@@ -219,98 +232,105 @@ impl Table {
         self.slab.line(page, line)
     }
 
-    /// The cells a fingerprint may be in, in their order.
+    /// Returns the cells a fingerprint may be in, in their order.
     fn cells_of(&self, page: usize, name: Fingerprint) -> impl Iterator<Item = &Cell> + Clone {
         lines_of(name).into_iter().flat_map(move |line| self.line(page, line).cells())
     }
 }
 
-/// In the door of a key.
+/// The lookup and insertion of a key under its line lock.
 #[derive(Debug)]
-pub(super) struct Doorway<'t> {
+pub(super) struct InsertSlot<'t> {
     table: &'t Table,
     pub(super) number: usize,
     page: &'t PageState,
     name: Fingerprint,
-    _door: Door<'t>,
+    _line_lock: LineLock<'t>,
 }
 
-impl<'t> Doorway<'t> {
+impl<'t> InsertSlot<'t> {
     fn cells(&self, name: Fingerprint) -> impl Iterator<Item = &'t Cell> + Clone + use<'t> {
         self.table.cells_of(self.number, name)
     }
 
-    /// The key's cell; what is not found now is not there.
+    /// Returns the key's cell; a key that is not found now does not exist.
     pub(super) fn find(&self) -> Option<Found<'t>> {
-        let mut patience = Patience::default();
+        let mut backoff = Backoff::default();
         loop {
             if let Some(found) = self.table.find_in(self.number, self.name) {
                 return Some(found);
             }
-            // Not found although it bears the name: it was forgotten that moment, or a cell
-            // was taken over that moment. Seldom, and soon over.
+            // Not found although a cell has the name: it was evicted at that time, or a cell was
+            // reused at that time. Rare and brief.
             if !self.cells(self.name).any(|cell| cell.is_named(self.name)) {
                 return None;
             }
-            patience.wait();
+            backoff.wait();
         }
     }
 
-    /// A cell for a key that has none: nobody's, or one whose counter has recovered, or one
-    /// whose key can move elsewhere; `None` if there is none of these.
-    pub(super) fn claim(&self, scales: &Scales<'_>) -> Option<Claimed<'t>> {
-        let claimed = self.claim_free(self.name, |word| scales.is_free(word));
-        let claimed = claimed.or_else(|| self.claim_by_moving(scales));
+    /// Claims a cell for a key that has none.
+    ///
+    /// A free one, or one whose counter has recovered, or one whose key can move elsewhere; `None`
+    /// if there is none of these.
+    pub(super) fn claim(&self, weights: &EvictionWeight<'_>) -> Option<ClaimedCell<'t>> {
+        let claimed = self.claim_free(self.name, |word| weights.is_free(word));
+        let claimed = claimed.or_else(|| self.claim_by_moving(weights));
         let claimed =
-            claimed.or_else(|| self.claim_free(self.name, |word| scales.share(word) == 0));
+            claimed.or_else(|| self.claim_free(self.name, |word| weights.share(word) == 0));
         let claimed = claimed?;
         claimed.cell.name.store(self.name.bits(), Release);
         Some(claimed)
     }
 
-    /// The cell of what matters least among those the key may be in.
-    pub(super) fn claim_by_forgetting(
+    /// Claims the cell with the least valuable counter among those the key may be in.
+    pub(super) fn claim_by_evicting(
         &self,
-        newcomer: Mark,
-        scales: &Scales<'_>,
-    ) -> Option<Claimed<'t>> {
-        // Whose newcomers are most of late; before that is known, whose counters are most here.
-        let flood = self.page.vote(newcomer).or_else(|| majority(self.cells(self.name)));
+        tag: LimitTag,
+        weights: &EvictionWeight<'_>,
+    ) -> Option<ClaimedCell<'t>> {
+        // The limit with the most new keys of late; before that is known, with the most counters
+        // here.
+        let flood = self.page.vote(tag).or_else(|| majority(self.cells(self.name)));
         let weighed = self.cells(self.name).filter_map(|cell| {
             let word = cell.word();
-            let others = flood.is_none_or(|flood| word.mark() != flood);
-            (!word.is_locked()).then(|| ((others, scales.share(word)), cell, word))
+            let others = flood.is_none_or(|flood| word.limit_tag() != flood);
+            (!word.is_locked()).then(|| ((others, weights.share(word)), cell, word))
         });
         let (_, cell, word) = weighed.min_by_key(|(weight, ..)| *weight)?;
         if !cell.lock(word) {
             return None;
         }
         cell.name.store(self.name.bits(), Release);
-        Some(Claimed { cell, before: word })
+        Some(ClaimedCell { cell, before: word })
     }
 
-    /// Locks the first cell for `name` that is nobody's or whose word is free.
-    fn claim_free(&self, name: Fingerprint, is_free: impl Fn(Word) -> bool) -> Option<Claimed<'t>> {
+    /// Locks the first cell for `name` that is free or whose counter has recovered.
+    fn claim_free(
+        &self,
+        name: Fingerprint,
+        is_free: impl Fn(Word) -> bool,
+    ) -> Option<ClaimedCell<'t>> {
         for cell in self.cells(name) {
             let word = cell.word();
-            if word.is_locked() || !(cell.is_nobodys() || is_free(word)) || !cell.lock(word) {
+            if word.is_locked() || !(cell.is_unclaimed() || is_free(word)) || !cell.lock(word) {
                 continue;
             }
-            // A record may have been used again between looking and locking.
-            if cell.is_nobodys() {
+            // A record may have been used again between the check and the lock.
+            if cell.is_unclaimed() {
                 self.page.use_another();
             } else if !is_free(word) {
                 cell.unlock(word);
                 continue;
             }
-            return Some(Claimed { cell, before: word });
+            return Some(ClaimedCell { cell, before: word });
         }
         None
     }
 
-    /// Moves one of the keys that are in the way to another of its own cells.
+    /// Moves one of the keys in these cells to another of its own cells.
     #[cold]
-    fn claim_by_moving(&self, scales: &Scales<'_>) -> Option<Claimed<'t>> {
+    fn claim_by_moving(&self, weights: &EvictionWeight<'_>) -> Option<ClaimedCell<'t>> {
         if self.page.is_crowded() {
             return None;
         }
@@ -318,16 +338,16 @@ impl<'t> Doorway<'t> {
         for cell in self.cells(self.name) {
             let mover = Fingerprint::new(cell.name.load(Acquire));
             let home = home_of(mover);
-            // At home here: we are in its door already.
-            let door = (home != home_of(self.name)).then(|| self.page.try_door(home));
+            // The same home line: its lock is held already.
+            let line_lock = (home != home_of(self.name)).then(|| self.page.try_lock_line(home));
             let word = cell.word();
-            // Somebody is busy with it: the next time it may be able to move.
-            if matches!(door, Some(None)) || !cell.is_named(mover) || !cell.lock(word) {
+            // The key is in use by another thread; it may be able to move next time.
+            if matches!(line_lock, Some(None)) || !cell.is_named(mover) || !cell.lock(word) {
                 all_stay = false;
                 continue;
             }
             let elsewhere = if cell.is_named(mover) {
-                self.claim_free(mover, |word| scales.is_free(word))
+                self.claim_free(mover, |word| weights.is_free(word))
             } else {
                 None
             };
@@ -337,7 +357,7 @@ impl<'t> Doorway<'t> {
             };
             elsewhere.cell.name.store(mover.bits(), Release);
             elsewhere.fill(word);
-            return Some(Claimed { cell, before: word.moved_out() });
+            return Some(ClaimedCell { cell, before: word.emptied() });
         }
         if all_stay {
             self.page.set_crowded();
@@ -346,14 +366,14 @@ impl<'t> Doorway<'t> {
     }
 }
 
-/// The mark that more than half of the cells bear, if there is one.
-fn majority<'t>(cells: impl Iterator<Item = &'t Cell> + Clone) -> Option<Mark> {
-    let marks = cells.map(|cell| cell.word().mark());
-    let (mark, _) = marks.clone().fold((None, 0), |(most, count), mark| match count {
-        0 => (Some(mark), 1),
-        _ if most == Some(mark) => (most, count + 1),
+/// Returns the limit of more than half of the cells, if there is one.
+fn majority<'t>(cells: impl Iterator<Item = &'t Cell> + Clone) -> Option<LimitTag> {
+    let tags = cells.map(|cell| cell.word().limit_tag());
+    let (limit_tag, _) = tags.clone().fold((None, 0), |(most, count), limit_tag| match count {
+        0 => (Some(limit_tag), 1),
+        _ if most == Some(limit_tag) => (most, count + 1),
         _ => (most, count - 1),
     });
-    let count = marks.clone().filter(|other| Some(*other) == mark).count();
-    mark.filter(|_| count * 2 > marks.count())
+    let count = tags.clone().filter(|other| Some(*other) == limit_tag).count();
+    limit_tag.filter(|_| count * 2 > tags.count())
 }

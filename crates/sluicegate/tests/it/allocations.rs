@@ -1,20 +1,15 @@
 //! A check of one limit allocates nothing once its counter exists.
 
-use sluicegate::{Check, Cost, Limit, Limiter, ManualClock, Memory, Plan, Slices};
+use sluicegate::{Check, Cost, Limit, Limiter, ManualClock, Memory, Plan};
+use sluicegate_conformance::limits::every_algorithm;
 
+/// The limits without stored lists: one of every algorithm, and a bucket that counts in fractions.
 fn limits() -> Vec<Limit> {
-    let quota = |text: &str| text.parse().expect("a quota");
-    vec![
-        Limit::token_bucket("token", quota("333333/s burst 50")),
-        Limit::leaky_bucket("leaky", quota("100/s")),
-        Limit::queue("queue", quota("100/s")),
-        Limit::fixed_window("fixed", quota("100/day")),
-        Limit::sliding_window("weighted", quota("100/min"), Slices::Weighted(6)),
-        Limit::sliding_window("strict", quota("100/min"), Slices::Strict(10)),
-    ]
-    .into_iter()
-    .collect::<Result<_, _>>()
-    .expect("limits")
+    let fractions = Limit::token_bucket("fractions", "333333/s burst 50".parse().expect("a quota"));
+    let lists = ["sliding_log", "concurrency"];
+    let limits = every_algorithm(100, "min").into_iter();
+    let limits = limits.filter(|limit| !lists.contains(&limit.algorithm()));
+    limits.chain([fractions.expect("a limit")]).collect()
 }
 
 #[test]

@@ -1,22 +1,24 @@
-//! A flood of invented keys: memory stays within its bound, who is limited stays limited, and
-//! newcomers are admitted.
+//! A flood of random keys: memory stays bounded, limited callers stay limited, new keys are
+//! admitted.
 //!
-//! `SLUICEGATE_FLOOD=full` floods with 60 million keys under 256 MB, and looks at the process'
-//! resident memory too.
+//! `SLUICEGATE_FLOOD=full` floods with 60 million keys under 256 MB, and checks the resident
+//! memory of the process too.
 
+use std::sync::Mutex;
 use std::time::Duration;
 
 use sluicegate::{
-    Check, Cooldown, Cost, Decision, Limit, Limiter, ManualClock, Memory, MemoryOptions,
-    PlainMemory, Slices, Span,
+    ChargeId, Check, Clock, Cooldown, Cost, Decision, Limit, Limiter, ManualClock, Memory,
+    MemoryOptions, Operation, Set, Slices, Span,
 };
+use sluicegate_conformance::{Bare, Subject};
 
-/// How much is flooded with how many keys.
+/// The size of a flood.
 #[derive(Clone, Copy)]
 struct Size {
     bytes: usize,
     keys: u64,
-    /// New keys between two questions of somebody who is limited.
+    /// New keys between two checks of a limited caller.
     between: u64,
 }
 
@@ -29,11 +31,11 @@ fn size() -> Size {
 
 const LIMITED: usize = 1_000;
 
-/// A store that is flooded, beside a plain one that is not and forgets nothing.
+/// A store under flood, beside a model without one that evicts nothing.
 struct Flood {
     clock: ManualClock,
     limiter: Limiter<Memory<ManualClock>>,
-    plain: Limiter<PlainMemory<ManualClock>>,
+    model: Mutex<Bare>,
     size: Size,
 }
 
@@ -42,24 +44,30 @@ impl Flood {
         let clock = ManualClock::default();
         let options = MemoryOptions::new().max_bytes(size.bytes);
         let limiter = Limiter::new(options.build_with(clock.clone()).unwrap());
-        let plain = Limiter::new(PlainMemory::with_clock(clock.clone()));
-        Self { clock, limiter, plain, size }
+        Self { clock, limiter, model: Mutex::default(), size }
     }
 
-    /// What a limited caller is told; the same as if there had been no flood.
+    /// Returns the decision of the model.
+    fn truth(&self, check: Check<'_>) -> Decision {
+        let set = Set::one(&check, ChargeId::from_bits(1));
+        let (_, decisions) = self.model.lock().unwrap().apply(self.clock.now(), &set);
+        decisions[0].unwrap()
+    }
+
+    /// Returns the decision for a limited caller, which has to equal the model's.
     fn ask(&self, limit: &Limit, caller: usize, cost: u64) -> Decision {
         let key = format!("limited {caller}");
         let check = Check::new(limit, &key).cost(Cost::from(u32::try_from(cost).unwrap()));
-        let told = self.limiter.check(check).now().unwrap();
-        let truth = self.plain.check(check).now().unwrap();
-        assert_eq!(told.is_allowed(), truth.is_allowed(), "{key} of {}", limit.name());
-        assert_eq!(told.remaining(), truth.remaining(), "{key} of {}", limit.name());
-        assert_eq!(told.retry_after(), truth.retry_after(), "{key} of {}", limit.name());
-        told
+        let decision = self.limiter.check(check).now().unwrap();
+        let truth = self.truth(check);
+        assert_eq!(decision.is_allowed(), truth.is_allowed(), "{key} of {}", limit.name());
+        assert_eq!(decision.remaining(), truth.remaining(), "{key} of {}", limit.name());
+        assert_eq!(decision.retry_after(), truth.retry_after(), "{key} of {}", limit.name());
+        decision
     }
 
     /// Uses a limit up for a thousand callers, floods with new keys of another one a microsecond
-    /// each, and asks the callers again and again meanwhile.
+    /// each, and checks the callers again and again meanwhile.
     fn run(&self, limited: &Limit, flooding: &Limit) {
         for caller in 0..LIMITED {
             while self.ask(limited, caller, 1).is_allowed() {}
@@ -102,23 +110,23 @@ fn bucket(name: &'static str, quota: &str) -> Limit {
 }
 
 #[test]
-fn a_flood_of_ones_own_rule_resets_nobody() {
+fn a_flood_of_the_same_rule_resets_no_limited_key() {
     Flood::new(size()).run(&bucket("api", "50/day"), &bucket("api", "50/day"));
 }
 
 #[test]
-fn a_flood_of_a_long_period_resets_nobody_of_a_short_one() {
+fn a_flood_of_a_long_period_resets_no_key_of_a_short_one() {
     Flood::new(size()).run(&bucket("login", "5/min"), &bucket("api", "1000/day"));
 }
 
 #[test]
 fn a_flood_of_keys_that_are_all_used_up_evicts_its_own() {
-    // By share used alone, half of what the logins used would be less than what the flood did.
+    // By used share alone, half of the logins' usage would be less than the flood's.
     Flood::new(size()).run(&bucket("login", "5/min"), &bucket("trial", "1/day"));
 }
 
 #[test]
-fn a_flood_of_records_stays_within_its_bound_and_resets_nobody() {
+fn a_flood_of_records_stays_bounded_and_resets_no_limited_key() {
     let log = Limit::sliding_log("log", "5/day".parse().unwrap()).unwrap();
     let window = Limit::sliding_window("window", "100/day".parse().unwrap(), Slices::Strict(4));
     Flood::new(size()).run(&log, &window.unwrap());
@@ -137,7 +145,7 @@ fn words_of_the_limited_survive_a_flood_of_records() {
 }
 
 #[test]
-fn who_is_blocked_stays_blocked() {
+fn blocked_keys_stay_blocked() {
     let flood = Flood::new(size());
     let cooldown = Cooldown {
         after: 3,
@@ -152,7 +160,7 @@ fn who_is_blocked_stays_blocked() {
         let key = format!("limited {caller}");
         for _ in 0..3 {
             flood.limiter.charge(&login, &key, Cost::ONE).now().unwrap();
-            flood.plain.charge(&login, &key, Cost::ONE).now().unwrap();
+            flood.truth(Check::new(&login, &key).with_operation(Operation::Charge(Cost::ONE)));
         }
     }
     flood.run(&login, &bucket("api", "1000/day"));

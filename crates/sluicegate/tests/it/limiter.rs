@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sluicegate::{
-    Ask, Check, CheckError, Cost, Limit, Limiter, ManualClock, Memory, Per, Plan, Span, Time,
+    Check, CheckError, Cost, Limit, Limiter, ManualClock, Memory, Operation, Per, Plan, Span, Time,
     period_at,
 };
 
@@ -64,13 +64,15 @@ fn a_key_that_is_too_long_is_an_error_that_says_so() {
 }
 
 #[test]
-fn one_bad_key_among_many_asks_none() {
+fn many_are_checked_up_to_the_first_invalid_key() {
     let (_, limiter) = manual();
     let limit = bucket("1/min");
     let megabyte = vec![b'k'; 1 << 20];
-    let checks = [Check::new(&limit, "fine"), Check::new(&limit, &megabyte)];
-    assert!(limiter.check_many(&checks).now().is_err());
-    assert_eq!(limiter.peek(&limit, "fine").now().unwrap().remaining(), 1);
+    let keys: [&[u8]; 3] = [b"fine", &megabyte, b"after"];
+    let checks = keys.map(|key| Check::new(&limit, key));
+    assert_eq!(limiter.check_many_at_once(&checks, &mut Vec::new()), 1);
+    assert_eq!(limiter.peek(&limit, "fine").now().unwrap().remaining(), 0);
+    assert_eq!(limiter.peek(&limit, "after").now().unwrap().remaining(), 1);
 }
 
 #[test]
@@ -97,14 +99,14 @@ fn two_limits_of_one_name_on_one_key_are_an_error_that_says_so() {
     let error = limiter.check_plan(&plan).now().unwrap_err();
     assert_eq!(error, CheckError::ContradictoryLimits);
     assert!(error.to_string().ends_with("give the limits names of their own"));
-    assert!(limiter.store().is_empty(), "nobody was charged");
+    assert!(limiter.store().is_empty(), "no counter was charged");
     let mut plan = Plan::new();
     plan.require(Check::new(&second, "key")).require(Check::new(&day, "another key"));
     assert!(limiter.check_plan(&plan).now().unwrap().is_allowed());
 }
 
 #[test]
-fn the_end_of_time_stands_still_and_hands_nothing_out() {
+fn time_saturates_and_grants_nothing() {
     let (clock, limiter) = manual();
     let limit = bucket("5/s");
     clock.advance(Duration::MAX);
@@ -172,7 +174,7 @@ fn a_period_handed_in_is_kept_while_it_holds() {
 }
 
 #[test]
-fn what_was_reserved_is_settled_to_what_it_cost() {
+fn a_reservation_is_settled_to_its_actual_cost() {
     let (_, limiter) = manual();
     let tokens = bucket("1000/day burst 1000");
     let take = |units: u32| Check::new(&tokens, "tenant").cost(Cost::from(units));
@@ -194,7 +196,7 @@ fn what_was_reserved_is_settled_to_what_it_cost() {
 fn a_reset_starts_afresh() {
     let (_, limiter) = manual();
     let limit = bucket("5/day");
-    let all = Check::new(&limit, "key").ask(Ask::up_to(Cost::MAX, Cost::ONE));
+    let all = Check::new(&limit, "key").with_operation(Operation::up_to(Cost::MAX, Cost::ONE));
     assert_eq!(limiter.check(all).now().unwrap().granted(), 5);
     assert_eq!(limiter.reset(&limit, "key").now().unwrap().remaining(), 5);
 }
@@ -208,17 +210,16 @@ async fn the_same_calls_are_awaited() {
     plan.require(Check::new(&limit, "key"));
     assert!(limiter.check_plan(&plan).await.unwrap().is_allowed());
     assert!(!limiter.check_plan(&plan).await.unwrap().is_allowed());
-    let other = [Check::new(&limit, "other")];
-    assert_eq!(limiter.check_many(&other).await.unwrap().len(), 1);
+    assert!(!limiter.check_plans(&[plan]).await[0].as_ref().unwrap().is_allowed());
 }
 
 #[test]
-fn the_machines_clock_tells_the_time_and_moves_on() {
+fn the_system_clock_advances() {
     let limiter = Limiter::in_memory();
     let limit = bucket("1000000/s burst 1");
     let mut admitted = 0;
     while admitted < 3 {
-        // One a microsecond: only a clock that moves on admits three.
+        // One per microsecond: only a clock that advances admits three.
         admitted += u32::from(limiter.check(Check::new(&limit, "key")).now().unwrap().is_allowed());
     }
 }

@@ -1,4 +1,6 @@
-//! A restart keeps what was spent, whatever became of the file.
+//! A restart keeps the usage, in any state of the file.
+
+// Long because it has one case for each way in which a snapshot file can be damaged.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,8 +10,8 @@ use std::thread;
 use std::time::Duration;
 
 use sluicegate::{
-    Ask, Check, Clock, Cooldown, Cost, Decision, Escalation, Keeper, Limit, Limiter, ManualClock,
-    Memory, MemoryOptions, Restored, Slices, SnapshotFault, Span, Time,
+    Autosave, Check, Clock, Cooldown, Cost, Decision, Escalation, Limit, Limiter, ManualClock,
+    Memory, MemoryOptions, Operation, RestoreReport, Slices, SnapshotReadError, Span, Time,
 };
 
 type Gate = Limiter<Memory<ManualClock>>;
@@ -51,12 +53,12 @@ fn options() -> MemoryOptions {
     MemoryOptions::new().max_bytes(64 << 20)
 }
 
-fn restored(clock: &ManualClock, path: &Path) -> (Gate, Restored) {
+fn restored(clock: &ManualClock, path: &Path) -> (Gate, RestoreReport) {
     let (store, restored) = options().restore_with(clock.clone(), path).unwrap();
     (Limiter::new(store), restored)
 }
 
-fn restored_from(clock: &ManualClock, bytes: &[u8]) -> (Gate, Restored) {
+fn restored_from(clock: &ManualClock, bytes: &[u8]) -> (Gate, RestoreReport) {
     let (store, restored) = options().restore_from(clock.clone(), bytes).unwrap();
     (Limiter::new(store), restored)
 }
@@ -72,7 +74,7 @@ fn bucket(quota: &str) -> Limit {
     Limit::token_bucket("bucket", quota.parse().unwrap()).unwrap()
 }
 
-/// One limit of every kind, among them ones that keep words, fractions and lists.
+/// One limit of every kind, among them ones with words, fractions and lists.
 fn limits() -> Vec<Limit> {
     let quota = |text: &str| text.parse().unwrap();
     let cooldown = Cooldown {
@@ -99,8 +101,8 @@ fn limits() -> Vec<Limit> {
     ]
 }
 
-fn ask(gate: &Gate, limit: &Limit, key: &str, ask: Ask) -> Decision {
-    gate.check(Check::new(limit, key).ask(ask)).now().unwrap()
+fn ask(gate: &Gate, limit: &Limit, key: &str, ask: Operation) -> Decision {
+    gate.check(Check::new(limit, key).with_operation(ask)).now().unwrap()
 }
 
 fn take(gate: &Gate, limit: &Limit, key: &str) -> bool {
@@ -111,13 +113,13 @@ fn left(gate: &Gate, limit: &Limit, key: &str) -> u64 {
     gate.peek(limit, key).now().unwrap().remaining()
 }
 
-/// Takes, charges and time, the same whenever it is done.
+/// Takes, charges and time, the same on every run.
 fn live(gate: &Gate, clock: &ManualClock, limits: &[Limit], keys: usize) {
     for step in 0..keys * 5 {
         let key = format!("key {}", step % keys);
         for (index, limit) in limits.iter().enumerate() {
             if (step * 7 + index) % 3 == 0 {
-                ask(gate, limit, &key, Ask::Charge(Cost::from(1)));
+                ask(gate, limit, &key, Operation::Charge(Cost::from(1)));
             } else if (step + index) % 4 != 0 {
                 take(gate, limit, &key);
             }
@@ -127,7 +129,7 @@ fn live(gate: &Gate, clock: &ManualClock, limits: &[Limit], keys: usize) {
 }
 
 #[test]
-fn spend_four_of_ten_restart_and_six_are_left() {
+fn four_of_ten_units_used_leave_six_after_a_restart() {
     let (clock, folder) = (ManualClock::default(), Folder::new());
     let (limit, path) = (bucket("10/hour"), folder.path());
     let (first, start) = restored(&clock, &path);
@@ -153,21 +155,25 @@ fn spend_four_of_ten_restart_and_six_are_left() {
 }
 
 #[test]
-fn every_limit_goes_on_as_if_nothing_had_happened() {
+fn every_limit_continues_after_a_restart() {
     let (clock, limits) = (ManualClock::default(), limits());
     let before = gate(&clock);
     live(&before, &clock, &limits, 50);
     let (after, start) = restored_from(&clock, &saved(&before));
     assert!(start.fault().is_none(), "{start}");
     assert!(start.counters() > 300, "{start}");
-    // Both are asked the same from here on, by clocks that stand at the same time.
+    // Both get the same operations from here on, on clocks with the same time.
     for step in 0..2_000 {
         let (limit, key) = (&limits[step % limits.len()], format!("key {}", step % 53));
-        let what = if step % 5 == 0 { Ask::Charge(Cost::from(1)) } else { Ask::acquire(Cost::ONE) };
+        let what = if step % 5 == 0 {
+            Operation::Charge(Cost::from(1))
+        } else {
+            Operation::acquire(Cost::ONE)
+        };
         let [one, two] = [&before, &after].map(|gate| {
             let decision = ask(gate, limit, &key, what);
-            let told = (decision.is_allowed(), decision.remaining(), decision.retry_after());
-            (told, decision.reset_after(), decision.delay())
+            let answer = (decision.is_allowed(), decision.remaining(), decision.retry_after());
+            (answer, decision.reset_after(), decision.delay())
         });
         assert_eq!(one, two, "step {step}: {} of {key}", limit.name());
         if step % 3 == 0 {
@@ -177,7 +183,7 @@ fn every_limit_goes_on_as_if_nothing_had_happened() {
 }
 
 #[test]
-fn a_slot_is_given_back_and_a_refund_counts_once_across_a_restart() {
+fn a_slot_is_released_and_a_refund_counts_once_across_a_restart() {
     let clock = ManualClock::default();
     let slots = Limit::concurrency("slots", 1, Span::from_secs(60)).unwrap();
     let limit = bucket("10/hour");
@@ -198,7 +204,7 @@ fn a_slot_is_given_back_and_a_refund_counts_once_across_a_restart() {
 }
 
 #[test]
-fn what_has_recovered_is_neither_written_nor_read() {
+fn recovered_counters_are_neither_saved_nor_restored() {
     let clock = ManualClock::default();
     let (quick, slow) =
         (bucket("1/s"), Limit::sliding_log("log", "2/min".parse().unwrap()).unwrap());
@@ -237,7 +243,7 @@ fn no_time_has_passed_under_a_clock_that_was_set_back() {
     let words = "taken 1hour ahead of this machine's clock and moved back by that";
     assert!(line.ends_with(words), "{line}");
     for (limit, stood) in limits.iter().zip(stood) {
-        // Blocks move by whole blocks, so they may stand where they count in full again.
+        // Blocks move by whole blocks, so they may be where they count in full again.
         let now = left(&after, limit, "key 1");
         let blocks = limit.algorithm() == "sliding_window";
         assert!(now == stood || (blocks && now <= stood), "{}: {now}, {stood}", limit.name());
@@ -248,7 +254,7 @@ fn no_time_has_passed_under_a_clock_that_was_set_back() {
     assert_eq!(left(&after, bucket, "key 1"), 10);
 }
 
-/// A small snapshot with words and records, and what each key has left in it.
+/// A small snapshot with words and records, and the remaining units of each key.
 fn small(clock: &ManualClock) -> (Vec<u8>, Vec<(Limit, String, u64)>) {
     let gate = gate(clock);
     let limits =
@@ -264,7 +270,7 @@ fn small(clock: &ManualClock) -> (Vec<u8>, Vec<(Limit, String, u64)>) {
     (saved(&gate), known)
 }
 
-/// How many keys stand as they did; all others have to be fresh.
+/// Returns the number of keys with unchanged usage; all others have to be fresh.
 fn kept(gate: &Gate, known: &[(Limit, String, u64)]) -> u64 {
     let stands = |(limit, key, stood): &&(Limit, String, u64)| {
         let now = left(gate, limit, key);
@@ -275,13 +281,13 @@ fn kept(gate: &Gate, known: &[(Limit, String, u64)]) -> u64 {
 }
 
 #[test]
-fn cut_at_any_byte_it_starts_with_what_was_whole() {
+fn truncated_at_any_byte_it_restores_the_complete_blocks() {
     let clock = ManualClock::default();
     let (bytes, known) = small(&clock);
     let mut most = 0;
     for length in 0..bytes.len() {
         let (gate, start) = restored_from(&clock, &bytes[..length]);
-        assert!(matches!(start.fault(), Some(SnapshotFault::CutShort)), "{length}: {start}");
+        assert!(matches!(start.fault(), Some(SnapshotReadError::CutShort)), "{length}: {start}");
         assert_eq!(kept(&gate, &known), start.counters(), "{length}: {start}");
         assert!(start.counters() >= most, "{length}: more is never less");
         most = start.counters();
@@ -291,7 +297,7 @@ fn cut_at_any_byte_it_starts_with_what_was_whole() {
 }
 
 #[test]
-fn with_any_byte_changed_it_starts_and_says_so() {
+fn with_any_byte_changed_it_starts_and_reports_it() {
     let clock = ManualClock::default();
     let (bytes, known) = small(&clock);
     for at in 0..bytes.len() {
@@ -302,7 +308,7 @@ fn with_any_byte_changed_it_starts_and_says_so() {
             let line = start.to_string();
             assert!(start.fault().is_some(), "{at}: {line}");
             assert!(!start.is_as_expected() && !line.contains('\n'), "{at}: {line}");
-            // Under another key of the hash nobody would be found.
+            // Under another hash key no counter would be found.
             assert_eq!(kept(&gate, &known), start.counters(), "{at}: {line}");
             assert!(take(&gate, &known[0].0, "newcomer"), "and it serves");
         }
@@ -310,7 +316,7 @@ fn with_any_byte_changed_it_starts_and_says_so() {
 }
 
 #[test]
-fn each_fault_is_said_in_one_line_with_what_follows() {
+fn each_error_is_one_line_with_its_consequence() {
     let (clock, folder) = (ManualClock::default(), Folder::new());
     let (bytes, _) = small(&clock);
     let path = folder.path();
@@ -346,11 +352,11 @@ fn each_fault_is_said_in_one_line_with_what_follows() {
     fs::remove_file(&path).unwrap();
     fs::create_dir(&path).unwrap();
     let (_, start) = restored(&clock, &path);
-    assert!(matches!(start.fault(), Some(SnapshotFault::Unreadable(_))), "{start}");
+    assert!(matches!(start.fault(), Some(SnapshotReadError::Unreadable(_))), "{start}");
 }
 
 #[test]
-fn nobody_is_forgotten_where_there_is_room() {
+fn no_counter_is_evicted_while_there_is_room() {
     let (clock, limit) = (ManualClock::default(), bucket("10/day"));
     let before = gate(&clock);
     for key in 0..300_000 {
@@ -365,7 +371,7 @@ fn nobody_is_forgotten_where_there_is_room() {
 }
 
 #[test]
-fn a_smaller_store_keeps_what_it_has_room_for() {
+fn a_smaller_store_keeps_as_many_counters_as_fit() {
     let clock = ManualClock::default();
     let (limit, log) =
         (bucket("10/day"), Limit::sliding_log("log", "9/day".parse().unwrap()).unwrap());
@@ -385,7 +391,7 @@ fn a_smaller_store_keeps_what_it_has_room_for() {
 }
 
 #[test]
-fn what_is_decided_meanwhile_is_either_in_it_or_not() {
+fn a_concurrent_decision_is_either_saved_or_not() {
     const KEYS: usize = 20_000;
     let clock = ManualClock::default();
     let (limit, log) =
@@ -398,7 +404,7 @@ fn what_is_decided_meanwhile_is_either_in_it_or_not() {
         for worker in 0..2 {
             let (gate, counts, done, limit_of) = (&gate, &counts, &done, &limit_of);
             scope.spawn(move || {
-                // Newcomers all the while, so that pages are divided under the copying.
+                // New keys all the time, so that pages are split during the copy.
                 for round in 0..6 {
                     for key in 0..KEYS * (round + 1) / 6 {
                         let other = (key + 1) % (KEYS * (round + 1) / 6);
@@ -436,7 +442,7 @@ fn what_is_decided_meanwhile_is_either_in_it_or_not() {
 }
 
 #[test]
-fn the_file_is_its_owner_s_and_nothing_is_left_beside_it() {
+fn the_file_is_private_and_no_temporary_file_remains() {
     let (clock, folder) = (ManualClock::default(), Folder::new());
     let (path, gate) = (folder.path(), gate(&clock));
     for _ in 0..2 {
@@ -448,7 +454,7 @@ fn the_file_is_its_owner_s_and_nothing_is_left_beside_it() {
         use std::os::unix::fs::PermissionsExt;
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     }
-    // What can not be replaced stays, and what was written aside does not.
+    // A folder cannot be replaced and stays, and the temporary file is removed.
     let taken = folder.0.join("folder");
     fs::create_dir(&taken).unwrap();
     let error = gate.store().save(&taken).unwrap_err();
@@ -465,14 +471,14 @@ fn the_file_is_its_owner_s_and_nothing_is_left_beside_it() {
 }
 
 #[test]
-fn a_keeper_saves_again_and_again_and_a_last_time() {
+fn autosave_saves_periodically_and_once_more_at_the_end() {
     let (clock, folder) = (ManualClock::default(), Folder::new());
     let (path, gate, limit) = (folder.path(), gate(&clock), bucket("10/hour"));
     let (report, reports) = mpsc::channel();
     let report_each = move |saved: Result<_, _>| report.send(saved.map_err(drop)).unwrap();
-    let keeper = Keeper::start(&gate, &path, Duration::from_millis(1), report_each).unwrap();
+    let keeper = Autosave::start(&gate, &path, Duration::from_millis(1), report_each).unwrap();
     take(&gate, &limit, "first");
-    // Begun after the take, whenever that is.
+    // Started after the take, at any later time.
     while reports.recv().unwrap().unwrap().counters < 1 {}
     assert_eq!(restored(&clock, &path).1.counters(), 1);
     keeper.stop();
@@ -480,7 +486,7 @@ fn a_keeper_saves_again_and_again_and_a_last_time() {
 
     let (report, reports) = mpsc::channel();
     let report_each = move |saved: Result<_, _>| report.send(saved.map_err(drop)).unwrap();
-    let keeper = Keeper::start(&gate, &path, Duration::from_secs(3_600), report_each).unwrap();
+    let keeper = Autosave::start(&gate, &path, Duration::from_secs(3_600), report_each).unwrap();
     take(&gate, &limit, "second");
     drop(keeper);
     assert_eq!(reports.iter().map(|saved| saved.unwrap().counters).collect::<Vec<_>>(), [2]);
@@ -488,13 +494,13 @@ fn a_keeper_saves_again_and_again_and_a_last_time() {
 }
 
 #[test]
-fn a_keeper_that_failed_tries_again() {
+fn autosave_retries_after_a_failure() {
     let (clock, folder) = (ManualClock::default(), Folder::new());
     let (gate, later) = (gate(&clock), folder.0.join("later"));
     let (report, reports) = mpsc::channel();
     let report_each = move |saved: Result<_, _>| report.send(saved).unwrap();
     let path = later.join("snapshot");
-    let keeper = Keeper::start(&gate, &path, Duration::from_millis(1), report_each).unwrap();
+    let keeper = Autosave::start(&gate, &path, Duration::from_millis(1), report_each).unwrap();
     assert_eq!(reports.recv().unwrap().unwrap_err().path(), path);
     fs::create_dir(&later).unwrap();
     while reports.recv().unwrap().is_err() {}

@@ -1,6 +1,8 @@
-//! Decisions folded into one answer: the strictest first.
+//! Decisions combined into one verdict, with the strictest one.
 
-use sluicegate::{Ask, Check, Cost, Id, Limit, Limiter, ManualClock, Memory, Plan, Span};
+use sluicegate::{
+    ChargeId, Check, Cost, Limit, Limiter, ManualClock, Memory, Operation, Plan, Span,
+};
 
 type ManualLimiter = Limiter<Memory<ManualClock>>;
 
@@ -26,7 +28,7 @@ fn plan<'a>(limits: &[&'a Limit]) -> Plan<'a> {
 }
 
 #[test]
-fn of_refusals_the_longest_counts() {
+fn the_longest_refusal_counts() {
     let limiter = limiter();
     let (second, hour, day) = (bucket("s", "1/s"), bucket("h", "1/hour"), bucket("d", "9/day"));
     drain(&limiter, &second);
@@ -55,7 +57,7 @@ fn never_is_longer_than_unknown_is_longer_than_any_time() {
 }
 
 #[test]
-fn of_alternatives_the_one_that_opens_first_counts() {
+fn the_alternative_that_opens_first_counts() {
     let limiter = limiter();
     let (main, grace) = (bucket("main", "1/day"), bucket("grace", "1/hour"));
     drain(&limiter, &main);
@@ -149,7 +151,7 @@ fn a_delay_of_its_own_comes_on_top_of_the_limit_s() {
 }
 
 #[test]
-fn a_shadow_holds_nobody_back() {
+fn a_shadow_delays_no_request() {
     let limiter = limiter();
     let (wide, shadow) = (bucket("wide", "9/day"), bucket("shadow", "9/day"));
     let mut plan = plan(&[&wide]);
@@ -158,7 +160,7 @@ fn a_shadow_holds_nobody_back() {
 }
 
 #[test]
-fn a_soft_shadow_counts_as_its_rule_would_and_holds_nobody_back() {
+fn a_soft_shadow_counts_like_its_rule_and_delays_no_request() {
     let limiter = limiter();
     let (wide, soft, beyond) =
         (bucket("wide", "9/day"), bucket("soft", "2/day"), bucket("beyond", "1/day"));
@@ -183,7 +185,7 @@ fn a_soft_shadow_counts_as_its_rule_would_and_holds_nobody_back() {
 }
 
 #[test]
-fn a_soft_shadow_is_not_what_stands_in_the_way() {
+fn a_soft_shadow_never_blocks() {
     let limiter = limiter();
     let (minute, soft, beyond) =
         (bucket("minute", "1/min"), bucket("soft", "1/week"), bucket("beyond", "1/week"));
@@ -208,7 +210,7 @@ fn a_soft_shadow_is_not_what_stands_in_the_way() {
 }
 
 #[test]
-fn a_change_of_tier_is_not_what_a_verdict_is_about() {
+fn a_change_of_tier_never_determines_a_verdict() {
     let limiter = limiter();
     let (free, premium) = (bucket("api", "100/min"), bucket("api", "10000/min"));
     let from = "100/min".parse().unwrap();
@@ -217,7 +219,7 @@ fn a_change_of_tier_is_not_what_a_verdict_is_about() {
     );
     let check = Check::new(&premium, "key");
     let mut plan = Plan::new();
-    plan.require(check.ask(Ask::Rescale { from, id: Id::from_bits(7) }));
+    plan.require(check.with_operation(Operation::Rescale { from, id: ChargeId::from_bits(7) }));
     plan.require(check.cost(Cost::ZERO));
     let verdict = limiter.check_plan(&plan).now().unwrap();
     let strictest = verdict.strictest().unwrap();
@@ -225,7 +227,7 @@ fn a_change_of_tier_is_not_what_a_verdict_is_about() {
 }
 
 #[test]
-fn an_independent_plan_charges_what_admits() {
+fn an_independent_plan_charges_the_limits_that_admit() {
     let limiter = limiter();
     let (full, empty) = (bucket("full", "5/day"), bucket("empty", "1/day"));
     drain(&limiter, &empty);

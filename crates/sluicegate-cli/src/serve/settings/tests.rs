@@ -1,22 +1,22 @@
-//! What is stronger than what.
+//! Tests of the precedence of settings.
 
 use clap::Parser;
-use sluicegate_rules::{RuleFile, Shelf};
+use sluicegate_rules::{InMemoryFiles, RuleFile};
 
 use super::*;
 use crate::args::{Args, Command};
 
-fn settings(typed: &str, file: &str) -> Result<Settings> {
-    let words = "sluicegate serve".split(' ').chain(typed.split(' ').filter(|w| !w.is_empty()));
+fn settings(flags: &str, file: &str) -> Result<Settings> {
+    let words = "sluicegate serve".split(' ').chain(flags.split(' ').filter(|w| !w.is_empty()));
     let Command::Serve(args) = Args::parse_from(words).command else { panic!("not serve") };
-    let shelf = Shelf::new().with("etc/rules.yaml", file);
+    let shelf = InMemoryFiles::new().with("etc/rules.yaml", file);
     let file = RuleFile::load_with("etc/rules.yaml".as_ref(), &shelf, &|_| None).unwrap();
     assert!(file.rules.is_some(), "{}", file.report);
-    let store = TypedStore::of(&args, |_| None).unwrap_or_else(|failure| panic!("{failure}"));
+    let store = StoreArgs::of(&args, |_| None).unwrap_or_else(|failure| panic!("{failure}"));
     Settings::of(&args, store, &file.settings)
 }
 
-/// With HTTP on this port, and the others where they usually are.
+/// HTTP on this port, and the others on their default ports.
 fn at(http: u16) -> Addresses {
     let [http, grpc, resp] =
         [http, 7071, 7072].map(|port| Some((Ipv4Addr::LOCALHOST, port).into()));
@@ -29,8 +29,8 @@ listen: { http: { address: 127.0.0.1:1, proxy_protocol: [10.0.0.0/8] } }
 ";
 
 #[test]
-fn what_nobody_says_is_usual() {
-    let usual = Settings {
+fn defaults_apply_without_flags_and_file() {
+    let defaults = Settings {
         addresses: at(7070),
         resp_password: None,
         threads: cores(),
@@ -45,11 +45,11 @@ fn what_nobody_says_is_usual() {
         trace: None,
         node: None,
     };
-    assert_eq!(settings("", "").unwrap(), usual);
+    assert_eq!(settings("", "").unwrap(), defaults);
 }
 
 #[test]
-fn what_the_file_says_is_gone_by() {
+fn the_file_overrides_defaults() {
     let by_file = Settings {
         addresses: at(1),
         resp_password: None,
@@ -69,8 +69,8 @@ fn what_the_file_says_is_gone_by() {
 }
 
 #[test]
-fn what_was_typed_is_stronger_than_the_file() {
-    let typed = "--http 127.0.0.1:2 --resp off --threads 3 --max-connections 5 --memory-max 2MiB --snapshot other --snapshot-every 1h \
+fn flags_override_the_file() {
+    let flags = "--http 127.0.0.1:2 --resp off --threads 3 --max-connections 5 --memory-max 2MiB --snapshot other --snapshot-every 1h \
                      --shutdown-timeout 3";
     let expected = Settings {
         addresses: Addresses { resp: None, ..at(2) },
@@ -87,42 +87,42 @@ fn what_was_typed_is_stronger_than_the_file() {
         trace: None,
         node: None,
     };
-    assert_eq!(settings(typed, FILE).unwrap(), expected);
+    assert_eq!(settings(flags, FILE).unwrap(), expected);
 }
 
 #[test]
-fn a_shared_store_comes_from_the_file_or_is_typed() {
+fn a_shared_store_comes_from_the_file_or_a_flag() {
     let shared =
         "store: { redis: { url: 'redis://cache', prefix: 'shop:' }, memory: { max: 8MiB } }";
     let by_file = settings("", shared).unwrap();
     let redis = by_file.redis.unwrap();
     assert_eq!((redis.url.reveal(), redis.prefix.as_deref()), ("redis://cache", Some("shop:")));
-    assert_eq!(by_file.memory_max, Some(8 << 20), "what a node keeps by itself");
+    assert_eq!(by_file.memory_max, Some(8 << 20), "the limit of a node's own memory");
     assert_eq!(settings("--store memory", shared).unwrap().redis, None);
-    let typed = settings("--store redis://other", "").unwrap().redis.unwrap();
-    assert_eq!(typed.url.reveal(), "redis://other");
-    for (typed, file) in [("--snapshot kept", shared), ("--snapshot kept --store redis://x", "")] {
-        let error = settings(typed, file).unwrap_err().to_string();
-        assert!(error.starts_with("there is no snapshot beside a shared store\nhint: "), "{error}");
+    let by_flag = settings("--store redis://other", "").unwrap().redis.unwrap();
+    assert_eq!(by_flag.url.reveal(), "redis://other");
+    for (flags, file) in [("--snapshot kept", shared), ("--snapshot kept --store redis://x", "")] {
+        let error = settings(flags, file).unwrap_err().to_string();
+        assert!(error.starts_with("cannot use --snapshot with a shared store\nhint: "), "{error}");
     }
     let kept = settings("--store redis://other", FILE).unwrap();
-    assert_eq!(kept.snapshot, None, "what the file says of the memory store alone");
+    assert_eq!(kept.snapshot, None, "the snapshot of the file is for the memory store");
 }
 
 #[test]
-fn somewhere_has_to_be_listened() {
+fn at_least_one_listener_is_required() {
     let off = "listen: { http: off, grpc: off, resp: off }";
-    for (typed, file) in [
+    for (flags, file) in [
         ("--http off --grpc off --resp off", ""),
         ("", off),
         ("--http off", "listen: { grpc: off, resp: off }"),
     ] {
-        let error = settings(typed, file).unwrap_err().to_string();
+        let error = settings(flags, file).unwrap_err().to_string();
         assert!(error.contains("all off\nhint: "), "{error}");
     }
-    let typed = settings("--http 127.0.0.1:2", off).unwrap().addresses;
+    let by_flag = settings("--http 127.0.0.1:2", off).unwrap().addresses;
     let expected = Addresses { http: at(2).http, ..Addresses::default() };
-    assert_eq!(typed, expected, "what was typed turns it on again");
+    assert_eq!(by_flag, expected, "a flag turns a listener on again");
     let by_file = settings("--http off", "listen: { grpc: off, resp: 127.0.0.1:9 }").unwrap();
     let resp = Some((Ipv4Addr::LOCALHOST, 9).into());
     assert_eq!(by_file.addresses, Addresses { resp, ..Addresses::default() });

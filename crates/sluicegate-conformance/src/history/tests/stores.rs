@@ -1,24 +1,26 @@
-//! Stores around one mutex: some that hold it long enough, and some that do not.
+//! Stores around one mutex, with correct and incorrect critical sections.
 
 use std::future::{Future, ready};
 use std::sync::{Mutex, MutexGuard};
 use std::thread;
 
-use sluicegate::{Applied, Check, CheckError, Clock, Decision, Id, ManualClock, Set, Store, Time};
+use sluicegate::{
+    Applied, ChargeId, Check, CheckError, Clock, Decision, ManualClock, Set, Store, Time,
+};
 use sluicegate_core::{State, decide};
 
 use crate::subject::{Bare, Cells, Subject};
 
-/// How a set is decided.
+/// The way in which a set is decided.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Way {
-    /// In one step: right.
+    /// In one critical section: correct.
     OneStep,
-    /// In one step, at a time read before: right as well.
+    /// In one critical section, at a time read before it: correct as well.
     ClockFirst,
-    /// Reads in one step and writes in another: wrong.
+    /// Reads in one critical section and writes in another: incorrect.
     TwoSteps,
-    /// One check in one step, several with a step for each counter that is written: wrong.
+    /// A single check in one critical section, a set with one per written counter: incorrect.
     SetsInPieces,
 }
 
@@ -59,7 +61,7 @@ impl Mutexed {
         (Applied::by_store(ruling, now), decisions)
     }
 
-    /// Reads the counters in one step, and writes each in one of its own.
+    /// Reads the counters in one critical section, and writes each in one of its own.
     fn in_pieces(&self, set: &Set<'_>) -> (Applied, Vec<Option<Decision>>) {
         let Cells { names, places } = Cells::of(set);
         let mut decisions = vec![None; set.checks().len()];
@@ -95,6 +97,6 @@ impl Store for Mutexed {
     }
 
     fn apply_detached(&self, check: Check<'_>) {
-        self.decide(&Set::one(&check, Id::from_bits(0)));
+        self.decide(&Set::one(&check, ChargeId::from_bits(0)));
     }
 }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::ask::Id;
+use crate::receipt::ChargeId;
 
 fn at(micros: u64) -> Time {
     Time::computed(micros)
@@ -11,7 +11,7 @@ fn stamps(stamps: &[(u64, u64)]) -> Vec<Stamp> {
 
 fn holders(list: &[(u128, u64, u64)]) -> State {
     let holder = |(id, expires, units): &(u128, u64, u64)| Holder {
-        id: Id::from_bits(*id),
+        id: ChargeId::from_bits(*id),
         expires: at(*expires),
         units: *units,
     };
@@ -34,7 +34,7 @@ fn blocks(length: u64, newest: u64, counts: &[u64]) -> State {
 }
 
 fn bucket(micros: u64, fraction: u64, parts: u64) -> State {
-    State::Bucket { full_at: Moment { micros, parts: fraction }, parts }
+    State::Bucket { full_at: ExactTime { micros, parts: fraction }, parts }
 }
 
 fn encoded(state: &State) -> Vec<u8> {
@@ -43,9 +43,9 @@ fn encoded(state: &State) -> Vec<u8> {
     bytes
 }
 
-/// The bytes are in files by now: if this fails, the code is wrong and not the test.
+/// Existing files contain these bytes: if this fails, the code is wrong and not the test.
 #[test]
-fn states_are_written_as_they_always_were() {
+fn the_encoding_of_states_is_stable() {
     let id = 0x0102_0304_0506_0708_090a_0b0c_0d0e_0f10;
     let known: [(State, &[u8]); 16] = [
         (State::Vacant, &[0]),
@@ -105,10 +105,10 @@ fn the_largest_states_are_read() {
 }
 
 #[test]
-fn what_no_limit_leaves_behind_is_refused() {
+fn states_that_no_limit_leaves_behind_are_rejected() {
     let wrong: [(State, &str, u64); 22] = [
         (State::whole_bucket(at(LATEST + 1)), "time of a bucket", LATEST + 1),
-        (State::Bucket { full_at: Moment::default(), parts: 0 }, "parts to a microsecond", 0),
+        (State::Bucket { full_at: ExactTime::default(), parts: 0 }, "parts to a microsecond", 0),
         (bucket(1, 0, Quota::MAX_AMOUNT + 1), "parts to a microsecond", Quota::MAX_AMOUNT + 1),
         (bucket(1, 7, 7), "parts of a microsecond", 7),
         (State::Window { start: at(5), end: at(5), count: 1 }, "length of a window", 0),
@@ -157,10 +157,10 @@ fn what_no_limit_leaves_behind_is_refused() {
 }
 
 #[test]
-fn a_length_is_believed_only_as_far_as_there_are_bytes() {
+fn a_length_is_limited_by_the_bytes_available() {
     for (tag, room) in [(HOLDERS, 18), (LOG, 2)] {
         let mut bytes = vec![tag];
-        bytes::put(&mut bytes, if tag == LOG { 1_999 } else { 1 << 60 });
+        varint::put(&mut bytes, if tag == LOG { 1_999 } else { 1 << 60 });
         bytes.extend(vec![1; room]);
         assert_eq!(State::decode(&mut &bytes[..]), Err(StateError::Incomplete), "{tag}");
     }
@@ -181,7 +181,7 @@ fn states_follow_each_other() {
 }
 
 #[test]
-fn errors_say_what_was_found() {
+fn errors_contain_the_value() {
     let said = |bytes: &[u8]| State::decode(&mut &*bytes).unwrap_err().to_string();
     assert_eq!(said(&[]), "cannot read a state: the bytes end too soon");
     assert_eq!(said(&[10]), "cannot read a state: no kind of state has the tag 10");

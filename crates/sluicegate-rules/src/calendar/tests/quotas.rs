@@ -1,4 +1,4 @@
-//! Quotas of a limiter that follow a zone.
+//! Tests of calendar quotas of a limiter in a time zone.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ impl Tenant {
 
 fn limit(quota: &str, zone: &str) -> Limit {
     let limit = Limit::fixed_window("quota", quota.parse().unwrap()).unwrap();
-    limit.in_calendar(Zoned::named(zone).unwrap())
+    limit.in_calendar(ZonedCalendar::named(zone).unwrap())
 }
 
 #[test]
@@ -64,7 +64,7 @@ fn a_monthly_quota_comes_back_on_the_first() {
 }
 
 #[test]
-fn another_zone_does_not_hand_out_a_second_quota() {
+fn a_change_of_zone_does_not_grant_a_second_quota() {
     let zones = ["UTC", "Europe/Berlin", "America/New_York", "Asia/Tokyo"];
     for old in zones {
         for new in zones {

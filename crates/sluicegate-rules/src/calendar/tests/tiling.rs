@@ -1,26 +1,24 @@
-//! Random moments of 1970 to 2100 in all time zones, many of them where clocks are changed.
+//! Tests with random times from 1970 to 2100 in all zones, many of them near changes of clocks.
 
 use jiff::tz::TimeZoneDatabase;
+use sluicegate_testkit::Rng;
 
 use super::*;
 
-/// Few enough for every run, and many where the code is fast.
+/// The number of random times: few in debug builds, many in optimized ones.
 const SAMPLES: usize = if cfg!(debug_assertions) { 20_000 } else { 1_000_000 };
 /// The beginning of 2100.
 const END: u64 = 4_102_444_800;
 
-/// `SplitMix64`: the same numbers in every run.
-struct Numbers(u64);
+/// A generator of random times.
+struct Numbers(Rng);
 
 impl Numbers {
     fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % bound
+        self.0.below(bound)
     }
 
-    /// A moment; every other one within two days of a change of clocks, if there are any.
+    /// A random time; every other one is within two days of a change of clocks, if there are any.
     fn moment(&mut self, changes: &[u64]) -> Time {
         let second = match changes {
             [] => self.below(END),
@@ -73,17 +71,17 @@ fn before(time: Time) -> Time {
 fn periods_tile_time_in_all_zones() {
     let places = zones();
     assert!(places.len() > 500, "{} zones", places.len());
-    let mut numbers = Numbers(1970);
+    let mut numbers = Numbers(Rng::new(1970));
     for sample in 0..SAMPLES {
         let (zone, changes) = &places[sample % places.len()];
         let time = numbers.moment(changes);
         let per = pers()[sample / places.len() % pers().len()];
-        let zoned = Zoned::of(zone.clone());
+        let zoned = ZonedCalendar::of(zone.clone());
         let period = zoned.period_at(per, time);
         let here = || format!("{} {per:?} {time:?} {period:?}", zone.name());
         assert!(period.contains(time), "{}", here());
-        // What is remembered gives the same answers as asking anew.
-        for zoned in [&zoned, &Zoned::of(zone.clone())] {
+        // Cached answers equal fresh ones.
+        for zoned in [&zoned, &ZonedCalendar::of(zone.clone())] {
             assert_eq!(zoned.period_at(per, period.start()), period, "{}", here());
             assert_eq!(zoned.period_at(per, before(period.end())), period, "{}", here());
             assert_eq!(zoned.period_at(per, period.end()).start(), period.end(), "{}", here());
@@ -92,26 +90,26 @@ fn periods_tile_time_in_all_zones() {
             let previous = zoned.period_at(per, before(period.start()));
             assert_eq!(previous.end(), period.start(), "{}", here());
         }
-        begins_as_people_expect(zone, per, period);
+        assert_local_boundaries(zone, per, period);
     }
 }
 
-/// Told from what clocks show, without asking when they show it.
-fn begins_as_people_expect(zone: &Zone, per: Per, period: Period) {
+/// Asserts the boundaries of a period from local times only.
+fn assert_local_boundaries(zone: &Zone, per: Per, period: Period) {
     let start = (period.start().as_micros() / SECOND).cast_signed();
     if start == 0 {
         return;
     }
-    let first = zone.shown_at(start).unwrap();
-    let before = zone.shown_at(start - 1).unwrap();
+    let first = zone.local_at(start).unwrap();
+    let before = zone.local_at(start - 1).unwrap();
     let here = || format!("{} {per:?} {period:?}: {before} and then {first}", zone.name());
     let midnight = first.date().to_datetime(jiff::civil::Time::midnight());
     if per == minutes(15) || per == minutes(60) || per == minutes(6 * 60) {
         let Per::Span(span) = per else { return };
         let is_short = seconds(period) < span.as_secs_ceil();
         let end = (period.end().as_micros() / SECOND).cast_signed();
-        let next = zone.shown_at(end).unwrap();
-        let ends_a_day = zone.shown_at(end - 1).unwrap().date() < next.date();
+        let next = zone.local_at(end).unwrap();
+        let ends_a_day = zone.local_at(end - 1).unwrap().date() < next.date();
         assert!(!is_short || ends_a_day, "cut off within a day: {}", here());
         assert!(seconds(period) <= span.as_secs_ceil(), "{}", here());
         return;
@@ -135,22 +133,22 @@ fn begins_as_people_expect(zone: &Zone, per: Per, period: Period) {
 }
 
 #[test]
-fn one_calendar_answers_for_many_lengths_at_once() {
-    let zoned = Zoned::named("America/St_Johns").unwrap();
-    let mut numbers = Numbers(7);
+fn one_calendar_serves_many_period_lengths() {
+    let zoned = ZonedCalendar::named("America/St_Johns").unwrap();
+    let mut numbers = Numbers(Rng::new(7));
     for sample in 0..SAMPLES / 10 {
         let per = pers()[sample % pers().len()];
-        // Moments that are near each other, so that what is remembered is of use.
+        // Times that are near each other, so that the cache is used.
         let time = Time::from_micros((1_162_000_000 + numbers.below(4 * 86_400)) * SECOND);
-        let anew = Zoned::of(zoned.zone.clone());
+        let anew = ZonedCalendar::of(zoned.zone.clone());
         assert_eq!(zoned.period_at(per, time), anew.period_at(per, time), "{per:?} {time:?}");
     }
 }
 
 #[test]
-fn the_calendar_of_utc_is_the_one_that_limits_have_without_a_zone() {
-    let mut numbers = Numbers(0);
-    let zoned = Zoned::named("UTC").unwrap();
+fn the_calendar_of_utc_equals_the_default_calendar() {
+    let mut numbers = Numbers(Rng::new(0));
+    let zoned = ZonedCalendar::named("UTC").unwrap();
     let spans = [1, 7, DAY / 7, DAY, 2 * DAY, 7 * DAY, 14 * DAY, 30 * DAY, 400 * DAY, 5 * DAY / 2];
     let spans = spans.map(|span| Per::Span(Span::from_micros(span)));
     let pers: Vec<_> = spans.into_iter().chain((1..=12).map(Per::Months)).chain(pers()).collect();

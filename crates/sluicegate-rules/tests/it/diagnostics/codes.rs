@@ -1,4 +1,4 @@
-//! Every kind of mistake there is occurs in some file.
+//! Every code of a diagnostic occurs in the report of a test file.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 
 use super::bad;
 
-/// Kinds of mistakes that are not written as the first words of a call.
+/// Codes that are not literal arguments of a call.
 const ELSEWHERE: [&str; 2] = ["syntax", "unknown-value"];
-/// Kinds of mistakes that files in this folder cannot make, each with its reason.
+/// Codes that no test file can cause, each with its reason.
 const NOT_HERE: [&str; 2] = [
-    // Only a program that was built without tokens says so.
+    // Only a build without the feature `jwt` reports it.
     "no-tokens",
-    // A net below all others: a rule that is not understood was told off before.
+    // A safeguard: another error precedes it if a rule cannot be read.
     "lost-rule",
 ];
 
-/// What a code looks like: words with dashes.
+/// Whether a text has the format of a code: words with dashes.
 fn is_code(text: &str) -> bool {
     !text.is_empty()
         && text.split('-').all(|word| {
@@ -25,7 +25,7 @@ fn is_code(text: &str) -> bool {
         })
 }
 
-/// The codes that a source file gives to findings.
+/// Returns the codes of diagnostics in a source file.
 fn codes_in(source: &str) -> Vec<String> {
     const CALLS: [&str; 5] = ["error(", "error_at(", "warn_at(", "warning(", "note("];
     let mut codes = Vec::new();
@@ -58,7 +58,10 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 
 fn codes() -> BTreeSet<String> {
     let mut files = Vec::new();
-    sources(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut files);
+    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    for name in ["sluicegate-rules", "sluicegate-yaml"] {
+        sources(&crates.join(name).join("src"), &mut files);
+    }
     assert!(files.len() > 80, "{} source files", files.len());
     let texts = files.iter().map(|path| fs::read_to_string(path).unwrap());
     let read = texts.flat_map(|text| codes_in(&text)).filter(|code| !code.contains(' '));
@@ -73,21 +76,23 @@ fn codes_are_words_with_dashes() {
         assert!(is_code(&code), "{code}");
     }
     for case in bad() {
-        for finding in case.report.findings() {
-            assert!(is_code(finding.code()), "{}", finding.code());
+        for diagnostic in case.report.diagnostics() {
+            assert!(is_code(diagnostic.code()), "{}", diagnostic.code());
         }
     }
 }
 
 #[test]
-fn every_kind_of_mistake_has_a_file() {
+fn every_code_occurs_in_a_test_file() {
     let mut seen: BTreeSet<String> = NOT_HERE.map(str::to_owned).into();
     for case in bad() {
-        seen.extend(case.report.findings().iter().map(|finding| finding.code().to_owned()));
+        seen.extend(
+            case.report.diagnostics().iter().map(|diagnostic| diagnostic.code().to_owned()),
+        );
     }
     let codes = codes();
     let unseen: Vec<&String> = codes.difference(&seen).collect();
-    assert!(unseen.is_empty(), "no file makes these mistakes: {unseen:?}");
+    assert!(unseen.is_empty(), "no test file causes these codes: {unseen:?}");
     let unknown: Vec<&String> = seen.difference(&codes).collect();
-    assert!(unknown.is_empty(), "these codes were not found in the sources: {unknown:?}");
+    assert!(unknown.is_empty(), "codes that are not in the sources: {unknown:?}");
 }

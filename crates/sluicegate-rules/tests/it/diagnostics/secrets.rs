@@ -1,12 +1,11 @@
-//! What came from the environment is never shown, wherever in a file it stands; nor is a secret that
-//! stands in the file itself.
+//! Reports never show a value from the environment, nor a secret in the file itself.
 
-use crate::files::{self, variable};
+use crate::rule_files::{self, variable};
 
-/// What a variable is set to that must not be seen. Nothing in a file can be this.
+/// The value of a variable that no report may show; it is not valid for any field.
 const HIDDEN: &str = "~hush! 0xDEAD {\u{7}";
 
-/// Where values begin and end in the lines of a file: what stands behind a `:`, a `[` or a `,`.
+/// Returns the ranges of values in a file: the text after a `:`, a `[` or a `,`.
 fn values(text: &str) -> Vec<std::ops::Range<usize>> {
     let mut values = Vec::new();
     for (at, letter) in text.char_indices() {
@@ -30,11 +29,11 @@ fn values(text: &str) -> Vec<std::ops::Range<usize>> {
 }
 
 #[test]
-fn no_report_shows_what_a_variable_is_set_to() {
+fn no_report_shows_the_value_of_a_variable() {
     let env = |name: &str| if name == "HIDDEN" { Some(HIDDEN.to_owned()) } else { variable(name) };
     let mut replaced = 0;
     let mut mistakes = 0;
-    for case in files::cases("good") {
+    for case in rule_files::cases("good") {
         let text = case.text("good");
         for value in values(&text) {
             let mut changed = text.clone();
@@ -54,8 +53,9 @@ fn no_report_shows_what_a_variable_is_set_to() {
 }
 
 #[test]
-fn no_report_shows_a_secret_that_stands_in_the_file() {
-    let case = files::cases("bad").into_iter().find(|case| case.name == "secret-line").unwrap();
+fn no_report_shows_a_secret_in_the_file() {
+    let case =
+        rule_files::cases("bad").into_iter().find(|case| case.name == "secret-line").unwrap();
     let report = case.load().report;
     let shown = report.render(false);
     assert!(report.errors() >= 2, "{shown}");

@@ -1,10 +1,10 @@
-//! Who does not say who is asking is never unlimited.
+//! Tests that unidentified callers are never unlimited.
 
 use sluicegate_rules::Directory;
 
-use crate::gate::{Call, Decided, Gate, NOVEMBER, rules};
+use crate::harness::{Call, Decided, Gate, NOVEMBER, rules};
 
-/// Calls that do not say who is asking, in every way there is.
+/// Calls without the identity, in all possible forms.
 fn unnamed() -> Vec<(&'static str, Call)> {
     let call = || Call::to("GET", "/").peer("203.0.113.9");
     vec![
@@ -23,10 +23,10 @@ fn unnamed() -> Vec<(&'static str, Call)> {
         ),
         ("empty and a value", call().header("x-user", "").header("x-user", "42")),
         ("a value and empty", call().header("x-user", "42").header("x-user", "")),
-        ("told empty", call().told("user", "")),
-        ("told a blank", call().told("user", " ")),
-        ("told NUL", call().told("user", "\0")),
-        ("told empty beside a header", call().told("user", "").header("x-user", "")),
+        ("attribute empty", call().text("user", "")),
+        ("attribute a blank", call().text("user", " ")),
+        ("attribute NUL", call().text("user", "\0")),
+        ("attribute empty beside a header", call().text("user", "").header("x-user", "")),
     ]
 }
 
@@ -43,15 +43,15 @@ rules:
 }
 
 #[test]
-fn all_of_them_share_one_counter() {
+fn unidentified_callers_share_one_counter() {
     for if_missing in ["", ", if_missing: share"] {
         let gate = Gate::of(&text(if_missing));
         let calls = unnamed();
         for (index, (name, call)) in calls.iter().enumerate() {
-            let told = gate.ask(call);
-            assert_eq!(told.allowed, index < 3, "{name}: {told:?}");
+            let answer = gate.ask(call);
+            assert_eq!(answer.allowed, index < 3, "{name}: {answer:?}");
         }
-        // Somebody who says so is not among them, not even with the word for it.
+        // An identified caller is separate, even one named like the missing value.
         for value in ["42", "missing", "0", "null", "\u{1}", "-"] {
             gate.admit(3, &Call::new().header("x-user", value));
         }
@@ -59,29 +59,29 @@ fn all_of_them_share_one_counter() {
 }
 
 #[test]
-fn a_rule_that_is_skipped_leaves_the_others() {
+fn a_skipped_rule_does_not_affect_the_others() {
     let gate = Gate::of(&text(", if_missing: skip"));
     for (name, call) in unnamed() {
-        let told = gate.admit(5, &call);
-        assert_eq!(told.asked, ["everybody"], "{name}");
+        let answer = gate.admit(5, &call);
+        assert_eq!(answer.asked, ["everybody"], "{name}");
     }
     gate.admit(3, &Call::new().header("x-user", "42"));
     gate.refuse(&Call::new().header("x-user", "42"));
 }
 
 #[test]
-fn a_rule_that_wants_to_know_refuses() {
+fn a_rule_that_requires_an_identity_refuses_without_it() {
     let gate = Gate::of(&text(", if_missing: 401"));
     for (name, call) in unnamed() {
-        let told = gate.refuse(&call);
-        assert_eq!(told.outcome, Decided::Unidentified("user".to_owned()), "{name}");
+        let answer = gate.refuse(&call);
+        assert_eq!(answer.outcome, Decided::Unidentified("user".to_owned()), "{name}");
     }
-    // Nothing was charged to anybody.
+    // Nothing was charged.
     assert_eq!(gate.admit(1, &Call::new().header("x-user", "42")).left("everybody"), Some(999));
 }
 
 #[test]
-fn a_rule_says_it_better_than_an_identity() {
+fn the_setting_of_a_rule_overrides_that_of_an_identity() {
     for (identity, rule, outcome) in [
         ("401", "share", Decided::Asked),
         ("share", "401", Decided::Unidentified("user".to_owned())),
@@ -99,7 +99,7 @@ rules: [{{ name: per-user, key: user, limit: 1/min, if_missing: {rule} }}]
 }
 
 #[test]
-fn every_source_has_its_ways_of_saying_nothing() {
+fn every_source_treats_empty_values_as_missing() {
     let sources = [
         (
             "{ cookie: sid }",
@@ -138,7 +138,7 @@ fn every_source_has_its_ways_of_saying_nothing() {
         ),
         (
             "{ attribute: uid }",
-            vec![Call::new(), Call::new().told("uid", ""), Call::new().told("uid", "\t")],
+            vec![Call::new(), Call::new().text("uid", ""), Call::new().text("uid", "\t")],
         ),
         ("{ fingerprint: [user-agent, accept] }", vec![Call::new()]),
         (
@@ -150,7 +150,7 @@ fn every_source_has_its_ways_of_saying_nothing() {
                 Call::new().header("authorization", "Basic dTpw"),
             ],
         ),
-        ("ip", vec![Call::new(), Call::new().told("who", "nowhere")]),
+        ("ip", vec![Call::new(), Call::new().text("who", "nowhere")]),
         (
             "host",
             vec![
@@ -169,8 +169,8 @@ fn every_source_has_its_ways_of_saying_nothing() {
         let gate = Gate::of(&text);
         gate.admit(1, &calls[0]);
         for call in &calls {
-            let told = gate.refuse(call);
-            assert_eq!(told.rule.as_deref(), Some("a"), "{source} {call:?}");
+            let answer = gate.refuse(call);
+            assert_eq!(answer.rule.as_deref(), Some("a"), "{source} {call:?}");
         }
         let demanding = Gate::of(&text.replace("limit: 1/min", "limit: 1/min, if_missing: 401"));
         for call in &calls {
@@ -184,7 +184,7 @@ fn every_source_has_its_ways_of_saying_nothing() {
 }
 
 #[test]
-fn a_shadow_that_misses_somebody_is_explained_as_it_is_planned() {
+fn a_shadow_rule_without_its_identity_is_explained_as_planned() {
     let text = |mode: &str| {
         format!(
             "
@@ -195,7 +195,7 @@ rules: [{{ name: a, key: user, limit: 5/min, mode: {mode} }}]
     };
     let call = Call::to("GET", "/");
     for (mode, expected) in [
-        ("shadow", "- a: does not apply: `user` is missing, and a shadow refuses nobody"),
+        ("shadow", "- a: does not apply: `user` is missing, and a shadow rule never refuses"),
         ("enforce", "x a: refuses with 401: `user` is missing"),
     ] {
         let rules = rules(&text(mode));

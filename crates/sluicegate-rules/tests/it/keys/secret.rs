@@ -1,10 +1,10 @@
-//! What is secret is in no key, no slot and no explanation.
+//! Tests that secrets appear in no key, no slot and no explanation.
 
 use std::path::Path;
 
-use sluicegate_rules::{Directory, RuleFile, RuleSet, Shelf};
+use sluicegate_rules::{Directory, InMemoryFiles, RuleFile, RuleSet};
 
-use crate::gate::{Call, Gate, NOVEMBER, rules};
+use crate::harness::{Call, Gate, NOVEMBER, rules};
 
 const SECRET: &str = "sk_live_4eC39HqLyjWDarjtT1zdp7dc";
 
@@ -15,13 +15,13 @@ identify:
   api_key:  { header: x-api-key }
   auth:     { header: authorization }
   session:  { cookie: sid }
-  told:     { attribute: token, secret: true }
+  given:    { attribute: token, secret: true }
   asked:    { query: key, secret: true }
   part:     { segment: 1, secret: true }
   browser:  { fingerprint: [user-agent] }
 rules:
   - { name: a, key: [named, api_key, auth], limit: 5/min }
-  - { name: b, key: [session, told, asked], limit: 5/min }
+  - { name: b, key: [session, given, asked], limit: 5/min }
   - { name: c, key: [part, browser], limit: { concurrent: 5 } }
 ";
 
@@ -32,14 +32,14 @@ fn call() -> Call {
         .header("authorization", SECRET)
         .header("cookie", format!("sid={SECRET}"))
         .header("user-agent", SECRET)
-        .told("token", SECRET)
+        .text("token", SECRET)
 }
 
-/// Whether any part of the secret that would help somebody is there.
+/// Whether a text contains a telling part of the secret.
 fn shows(bytes: &[u8]) -> bool {
     let parts = SECRET.as_bytes().windows(6);
     parts.clone().any(|part| bytes.windows(6).any(|found| found == part)) || {
-        // Slots are written in hexadecimal digits.
+        // Slots are hexadecimal.
         let digit = |letter: &u8| char::from(*letter).to_digit(16);
         let pairs =
             bytes.chunks_exact(2).map(|pair| Some(digit(&pair[0])? * 16 + digit(&pair[1])?));
@@ -63,12 +63,12 @@ fn no_key_has_a_secret_in_it() {
 
 #[test]
 fn no_slot_and_no_explanation_has_a_secret_in_it() {
-    let told = Gate::of(TEXT).admit(1, &call());
-    let slot = told.slot.unwrap();
+    let answer = Gate::of(TEXT).admit(1, &call());
+    let slot = answer.slot.unwrap();
     assert!(!shows(slot.as_bytes()));
     let rules: RuleSet =
         rules(&TEXT.replace("part:     { segment: 1, secret: true }", "part: { segment: 2 }"));
-    // The path is shown as it is; all else that is secret is masked.
+    // The path is shown unchanged; all other secrets are masked.
     let call = call();
     let call = Call::to("GET", format!("/x?key={SECRET}")).merged(call);
     let explained = rules.explain(&Directory::new(), &call.request(), NOVEMBER).to_string();
@@ -77,7 +77,7 @@ fn no_slot_and_no_explanation_has_a_secret_in_it() {
 }
 
 #[test]
-fn secrets_are_told_apart_and_domains_too() {
+fn different_secrets_and_domains_have_different_digests() {
     let rules = rules(
         "
 identify:
@@ -105,7 +105,7 @@ fn explained(rules: &RuleSet, call: &Call) -> String {
 }
 
 #[test]
-fn a_name_makes_a_secret_of_every_source_that_can_have_one() {
+fn a_secret_name_makes_every_possible_source_secret() {
     for identity in [
         "token: { path: '/hooks/{id}' }",
         "hook: { path: '/hooks/{token}' }",
@@ -125,7 +125,7 @@ fn a_name_makes_a_secret_of_every_source_that_can_have_one() {
         let call = Call::to("GET", format!("/hooks/{SECRET}?k={SECRET}&api_key={SECRET}"))
             .header("x-k", SECRET)
             .header("authorization", format!("Bearer {claims}"))
-            .told("k", SECRET);
+            .text("k", SECRET);
         let call = if identity.contains("/hooks") || identity.contains("segment") {
             call
         } else {
@@ -137,7 +137,7 @@ fn a_name_makes_a_secret_of_every_source_that_can_have_one() {
         assert!(!shows(explained.as_bytes()), "{identity}: {explained}");
         assert!(explained.contains("(a digest)"), "{identity}: {explained}");
     }
-    // What nobody is let in for stays readable, and so does what the file says is no secret.
+    // Identities that are not credentials stay readable, and so do those marked as not secret.
     for identity in ["key: ip", "key: { path: '/{key}/**', secret: false }"] {
         let text =
             format!("identify: {{ {identity} }}\nrules: [{{ name: a, key: key, limit: 5/min }}]");
@@ -148,7 +148,7 @@ fn a_name_makes_a_secret_of_every_source_that_can_have_one() {
 }
 
 #[test]
-fn what_was_sent_is_not_shown_where_the_path_has_a_secret() {
+fn the_raw_path_is_not_shown_if_it_contains_a_secret() {
     let rules = rules(
         "identify: { token: { path: '/hooks/{token}/**' } }\nrules: [{ name: a, key: token, limit: 5/min }]",
     );
@@ -159,22 +159,25 @@ fn what_was_sent_is_not_shown_where_the_path_has_a_secret() {
 }
 
 #[test]
-fn a_condition_shows_neither_a_variable_nor_what_opens_doors() {
+fn conditions_show_neither_variables_nor_secrets() {
     let conditions = [
         ("header: { x-origin: '${HIDDEN}' }", "the header `x-origin` is not `${HIDDEN}`"),
         ("attribute: { origin: '*${HIDDEN}' }", "the attribute `origin` is not `*${HIDDEN}`"),
         ("identity: { user: ['${HIDDEN}', b] }", "is not `${HIDDEN}` or `b`"),
         (
             "header: { authorization: SECRET }",
-            "the header `authorization` is not what it has to be",
+            "the header `authorization` is not the expected value",
         ),
-        ("attribute: { api_key: [SECRET, x] }", "the attribute `api_key` is not what it has to be"),
-        ("attribute: { api_key: { present: true } }", "the attribute `api_key` is not there"),
+        (
+            "attribute: { api_key: [SECRET, x] }",
+            "the attribute `api_key` is not the expected value",
+        ),
+        ("attribute: { api_key: { present: true } }", "the attribute `api_key` is not present"),
     ];
     for (matched, shown) in conditions {
         let matched = matched.replace("SECRET", SECRET);
         let text = format!("rules: [{{ name: a, key: [], limit: 5/min, match: {{ {matched} }} }}]");
-        let shelf = Shelf::new().with("rules.yaml", text);
+        let shelf = InMemoryFiles::new().with("rules.yaml", text);
         let variable = |name: &str| (name == "HIDDEN").then(|| SECRET.to_owned());
         let file = RuleFile::load_with(Path::new("rules.yaml"), &shelf, &variable).unwrap();
         let rules = file.rules.unwrap();
@@ -183,7 +186,7 @@ fn a_condition_shows_neither_a_variable_nor_what_opens_doors() {
         assert!(!shows(explained.as_bytes()), "{explained}");
         assert!(!shows(format!("{rules:?}").as_bytes()), "{matched}");
     }
-    // It is compared all the same.
+    // Hidden conditions are still compared.
     let text = format!(
         "rules: [{{ name: a, key: [], limit: 5/min, match: {{ header: {{ authorization: {SECRET} }} }} }}]"
     );
@@ -198,13 +201,13 @@ fn a_condition_shows_neither_a_variable_nor_what_opens_doors() {
 fn no_explanation_shows_a_host_or_a_path_from_the_environment() {
     for matched in ["path: ['/${HIDDEN}', /b]", "host: '${HIDDEN}'"] {
         let text = format!("rules: [{{ name: a, key: [], limit: 5/min, match: {{ {matched} }} }}]");
-        let shelf = Shelf::new().with("rules.yaml", text);
+        let shelf = InMemoryFiles::new().with("rules.yaml", text);
         let variable = |name: &str| (name == "HIDDEN").then(|| SECRET.replace('_', "-"));
         let file = RuleFile::load_with(Path::new("rules.yaml"), &shelf, &variable).unwrap();
         let rules = file.rules.unwrap_or_else(|| panic!("{}", file.report));
         let call = Call::to("GET", "/").host("example.com");
         let explained = explained(&rules, &call);
-        assert!(explained.contains("it wants one from the environment"), "{explained}");
+        assert!(explained.contains("the rule requires one from the environment"), "{explained}");
         assert!(!shows(explained.as_bytes()), "{explained}");
     }
 }
@@ -221,7 +224,7 @@ fn a_table_with_mistakes_shows_no_secret_caller() {
         let text = format!(
             "identify: {{ api_key: {{ header: x-api-key }}, tier: {{ lookup: api_key, table: {file}, default: free }} }}\ntiers: {{ free: {{ api: 5/min }}, gold: {{ api: 50/min }} }}\nrules: [{{ name: a, key: api_key, limit: {{ tier: api }} }}]"
         );
-        let shelf = Shelf::new().with("rules.yaml", text).with(file, table.clone());
+        let shelf = InMemoryFiles::new().with("rules.yaml", text).with(file, table.clone());
         let file = RuleFile::load_with(Path::new("rules.yaml"), &shelf, &|_| None).unwrap();
         let report = file.report.render(false);
         assert!(file.report.has_errors(), "{table}");

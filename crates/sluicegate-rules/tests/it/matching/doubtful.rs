@@ -1,10 +1,10 @@
-//! Requests that can be read in more than one way never slip past a limit.
+//! Tests that ambiguous requests never bypass a limit.
 
 use super::{get, meets};
-use crate::gate::{Call, rules};
+use crate::harness::{Call, rules};
 
 #[test]
-fn a_rule_is_met_by_any_reading_of_a_path() {
+fn a_rule_matches_any_reading_of_a_path() {
     for target in [
         "/api%2Fcheckout",
         "/api%2fcheckout",
@@ -23,7 +23,7 @@ fn a_rule_is_met_by_any_reading_of_a_path() {
 }
 
 #[test]
-fn an_exception_is_met_only_by_all_readings() {
+fn an_exception_matches_only_if_all_readings_do() {
     let but_health = "path: '/**', not: { path: '/health/**' }";
     for target in [
         "/health/..%2Fcheckout",
@@ -38,12 +38,12 @@ fn an_exception_is_met_only_by_all_readings() {
     for target in
         ["/health", "/health/live", "/health%2Flive", "/x/../health/live", "/health/a%2Fb"]
     {
-        // `/health%2Flive` is one segment in one reading, which is not under `/health`; and not every
-        // upstream resolves dots.
+        // `/health%2Flive` is one segment in one reading, which is not under `/health`; and not
+        // every upstream resolves dots.
         let expected = ["/health%2Flive", "/x/../health/live"].contains(&target);
         assert_eq!(meets(but_health, &get(target)), expected, "{target}");
     }
-    // Within an exception of an exception, a doubt counts for the rule again.
+    // In an exception of an exception, any matching reading counts again.
     let inner = "path: '/**', not: { path: '/health/**', not: { path: '/health/admin/**' } }";
     assert!(meets(inner, &get("/health/admin")));
     assert!(meets(inner, &get("/health/x%2F..%2Fadmin")));
@@ -51,12 +51,12 @@ fn an_exception_is_met_only_by_all_readings() {
 }
 
 #[test]
-fn what_upstreams_read_differently_meets_a_rule_and_its_exception() {
+fn an_ambiguous_path_matches_a_rule_and_its_exception() {
     for call in [
         get("/x/../checkout"),
         get("/checkout;session=1"),
         get("\\checkout"),
-        Call::new().told("path", "/x/..//%63heckout?a=b"),
+        Call::new().text("path", "/x/..//%63heckout?a=b"),
     ] {
         assert!(meets("path: /checkout", &call), "{call:?}");
         assert!(meets("not: { path: /checkout }", &call), "{call:?}");
@@ -64,7 +64,7 @@ fn what_upstreams_read_differently_meets_a_rule_and_its_exception() {
 }
 
 #[test]
-fn no_spelling_leads_past_a_rule() {
+fn no_spelling_bypasses_a_rule() {
     for target in [
         "/search/q",
         "/search//../q",
@@ -86,7 +86,7 @@ fn no_spelling_leads_past_a_rule() {
 }
 
 #[test]
-fn a_malformed_host_counts_for_rules_and_never_for_exceptions() {
+fn a_malformed_host_matches_rules_but_never_exceptions() {
     for call in [
         get("/").host("user@api.example.com"),
         get("/").host("api.example.com evil"),
@@ -105,7 +105,7 @@ fn a_malformed_host_counts_for_rules_and_never_for_exceptions() {
 }
 
 #[test]
-fn any_line_of_a_header_meets_a_rule_and_only_all_of_them_an_exception() {
+fn any_line_of_a_header_matches_a_rule_and_only_all_lines_an_exception() {
     let lines =
         |lines: &[&str]| lines.iter().fold(get("/"), |call, line| call.header("X-Internal", line));
     for (matched, sent, expected) in [
@@ -127,7 +127,7 @@ fn any_line_of_a_header_meets_a_rule_and_only_all_of_them_an_exception() {
 }
 
 #[test]
-fn the_dearest_reading_is_charged() {
+fn the_most_expensive_reading_is_charged() {
     let rules = rules(
         "
 rules:
@@ -154,7 +154,7 @@ rules:
 }
 
 #[test]
-fn a_reading_without_a_price_of_its_own_costs_what_everything_else_does() {
+fn a_reading_that_is_no_endpoint_costs_the_default() {
     for (cost, price) in [
         ("{ '/health/**': 1, default: 5 }", 5),
         ("{ '/health/**': 1, attribute: units }", 9),
@@ -169,12 +169,12 @@ fn a_reading_without_a_price_of_its_own_costs_what_everything_else_does() {
 }
 
 #[test]
-fn every_spelling_owes_the_same() {
+fn every_spelling_has_the_same_checks() {
     let text = "
 rules:
   - { name: checkout, match: { method: POST, path: /checkout }, key: ip, limit: 3/min }
 ";
-    let gate = crate::gate::Gate::of(text);
+    let gate = crate::harness::Gate::of(text);
     let spellings = [
         "/checkout",
         "/checkout/",

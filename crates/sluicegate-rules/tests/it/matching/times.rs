@@ -1,8 +1,8 @@
-//! Rules that apply at some times of day.
+//! Tests of rules with times of day.
 
 use sluicegate::{Span, Time};
 
-use crate::gate::{Call, Gate, NOVEMBER, rules};
+use crate::harness::{Call, Gate, NOVEMBER, rules};
 
 const MINUTE: u64 = 60_000_000;
 
@@ -17,7 +17,7 @@ fn applies(time: &str, now: Time) -> bool {
 }
 
 #[test]
-fn the_first_minute_belongs_to_it_and_the_last_does_not() {
+fn a_range_includes_its_start_and_excludes_its_end() {
     let moment = Span::from_micros(1);
     for (time, from, to) in [
         ("{ from: '09:00', to: '17:00' }", at(0, 9, 0), at(0, 17, 0)),
@@ -27,7 +27,7 @@ fn the_first_minute_belongs_to_it_and_the_last_does_not() {
         ("{ from: '22:00', to: '06:00' }", at(0, 22, 0), at(1, 6, 0)),
         ("{ from: '00:00', to: '24:00', days: mon }", at(1, 0, 0), at(2, 0, 0)),
         ("{ days: mon-fri }", at(1, 0, 0), at(6, 0, 0)),
-        // A night belongs to the day it begins on.
+        // A night belongs to the day on which it begins.
         ("{ from: '22:00', to: '06:00', days: fri }", at(5, 22, 0), at(6, 6, 0)),
         ("{ from: '22:00', to: '06:00', days: sat }", at(6, 22, 0), at(7, 6, 0)),
     ] {
@@ -42,8 +42,8 @@ fn the_first_minute_belongs_to_it_and_the_last_does_not() {
 }
 
 #[test]
-fn clocks_that_are_set_back_do_not_matter() {
-    // In New York, 2026-11-01: from 06:00 UTC on clocks show 01:00 for the second time.
+fn a_repeated_hour_is_included_twice() {
+    // In New York, 2026-11-01: at 06:00 UTC the local time is 01:00 for the second time.
     let time = "{ from: '01:00', to: '02:00', timezone: America/New_York }";
     for (hour, minute, expected) in
         [(4, 59, false), (5, 0, true), (5, 59, true), (6, 0, true), (6, 59, true), (7, 0, false)]
@@ -53,7 +53,7 @@ fn clocks_that_are_set_back_do_not_matter() {
 }
 
 #[test]
-fn the_zone_of_the_file_counts_where_none_is_named() {
+fn the_zone_of_the_file_is_the_default() {
     let text = "
 timezone: Europe/Berlin
 rules: [{ name: rule, key: [], limit: 5/min, match: { time: [{ from: '09:00', to: '10:00' }, { from: '12:00', to: '13:00', timezone: UTC }] } }]
@@ -71,7 +71,7 @@ rules: [{ name: rule, key: [], limit: 5/min, match: { time: [{ from: '09:00', to
 }
 
 #[test]
-fn a_rule_comes_and_goes_with_its_hours() {
+fn a_rule_applies_only_within_its_hours() {
     let gate = Gate::at(
         at(0, 16, 59),
         "rules: [{ name: office, key: ip, limit: 1/day, match: { time: { from: '09:00', to: '17:00' } } }]",

@@ -9,7 +9,7 @@ use super::stage::Stage;
 const DAY: Duration = Duration::from_secs(86_400);
 
 #[test]
-fn throttles_by_rate_and_burst_as_the_plan_says() {
+fn throttles_by_rate_and_burst_of_the_plan() {
     let table = [
         ("key-of-anybody", 10, 20),
         ("key-of-a-startup", 100, 200),
@@ -60,7 +60,7 @@ fn has_no_quota_on_the_largest_plan() {
 }
 
 #[test]
-fn wants_a_key() {
+fn requires_a_key() {
     let stage = Stage::of("aws-api-gateway");
     stage.refuse("throttle", &Request::new().method("GET").target("/pets"));
 }

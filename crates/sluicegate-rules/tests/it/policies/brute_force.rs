@@ -21,7 +21,7 @@ fn user(name: &str) -> [(&'static str, Value<'_>); 1] {
     [("account", Value::Text(name))]
 }
 
-/// Tries to log in and fails, so many times.
+/// Makes failed logins.
 fn fail(stage: &Stage, times: usize, request: &Request<'_>) {
     for _ in 0..times {
         stage.admit(1, request);
@@ -42,7 +42,7 @@ fn blocks_after_five_failures_for_fifteen_minutes() {
     for status in [402, 404, 500] {
         stage.admit(1, &request);
         stage.report(status, &request);
-        // No failure, and no success: it counts until it expires.
+        // Neither failure nor success: the attempt counts until it expires.
         assert_eq!(stage.come_back("login-of-account-from-address", &request), 10 * SECOND);
         stage.report(200, &request);
     }
@@ -84,7 +84,7 @@ fn doubles_each_further_block_up_to_a_day() {
         assert_eq!(wait, block * MINUTE);
         stage.wait(wait);
     }
-    // Who keeps quiet for as long as the last block was begins anew.
+    // After a pause as long as the last block, the blocks start again from the first.
     stage.wait(DAY);
     fail(&stage, 5, &request);
     assert_eq!(
@@ -93,7 +93,7 @@ fn doubles_each_further_block_up_to_a_day() {
     );
 }
 
-/// Fails so many times, each time with another name.
+/// Makes failed logins, each with another name.
 fn fail_with_many_names(
     stage: &Stage,
     times: usize,
@@ -117,7 +117,7 @@ fn evaluates_five_of_two_hundred_guesses_at_once() {
     assert_eq!(stage.burst(&request), 5);
     let refused = stage.refuse("login-of-account-from-address", &request);
     assert_eq!(refused.retry_after, Some(10 * SECOND), "until the first attempt expires");
-    // Each attempt that is reported makes room for none, if it failed, or one.
+    // A reported attempt makes room for another one only if it did not fail.
     stage.report(401, &request);
     stage.refuse("login-of-account-from-address", &request);
     stage.report(200, &request);
@@ -125,7 +125,7 @@ fn evaluates_five_of_two_hundred_guesses_at_once() {
 }
 
 #[test]
-fn an_address_guesses_no_more_by_varying_the_account() {
+fn varying_the_account_gives_an_address_no_more_guesses() {
     let stage = Stage::of("brute-force");
     let admitted = (0..200).filter(|number| {
         let name = format!("account-{number}");
@@ -135,7 +135,7 @@ fn an_address_guesses_no_more_by_varying_the_account() {
 }
 
 #[test]
-fn an_account_is_guessed_no_more_from_many_addresses() {
+fn many_addresses_give_no_more_guesses_for_an_account() {
     let stage = Stage::of("brute-force");
     let ada = user("ada");
     let admitted = (0..=255).filter(|number| {
@@ -157,7 +157,7 @@ fn blocks_an_address_that_tries_many_users() {
     let ada = user("ada");
     let request = login().attributes(&ada);
     fail_with_many_names(&stage, 49, 401, &mut names);
-    // Those of ten minutes ago do not count any more.
+    // Failures of ten minutes ago no longer count.
     stage.wait(10 * MINUTE);
     fail_with_many_names(&stage, 49, 401, &mut names);
     stage.report(404, &request);

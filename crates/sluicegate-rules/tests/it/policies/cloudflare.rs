@@ -13,25 +13,25 @@ fn get() -> Request<'static> {
 }
 
 #[test]
-fn works_out_the_published_example() {
+fn matches_the_published_example() {
     let stage = Stage::of("cloudflare");
     stage.admit(42, &get());
     stage.wait(MINUTE + Duration::from_secs(15));
     // 42 × 45/60 = 31.5 still count, so 18 more come to 49.5 of 50.
     assert_eq!(stage.burst(&get()), 18);
-    // Half a request too many, at 42 a minute: 42/60 of one are forgotten in a second.
+    // Half a request too many; at 42 a minute, 42/60 of one expire per second.
     let wait = Duration::from_micros(714_286);
     assert_eq!(stage.come_back("site", &get()), wait);
 }
 
 #[test]
-fn admits_fifty_and_forgets_them_over_the_next_minute() {
+fn admits_fifty_which_expire_over_the_next_minute() {
     let stage = Stage::of("cloudflare");
     assert_eq!(stage.burst(&get()), 50);
     let first_back = MINUTE + MINUTE / 50;
     assert_eq!(stage.come_back("site", &get()), first_back);
     stage.wait(2 * MINUTE);
-    assert_eq!(stage.burst(&get()), 50, "two minutes later all is forgotten");
+    assert_eq!(stage.burst(&get()), 50, "two minutes later all have expired");
 }
 
 #[test]
@@ -45,10 +45,10 @@ fn admits_five_logins_a_minute() {
 }
 
 #[test]
-fn counts_the_client_behind_the_proxy_and_believes_nobody_else() {
+fn counts_the_client_behind_the_proxy_and_ignores_other_senders() {
     let stage = Stage::of("cloudflare");
-    let told = |client: &'static str| [("cf-connecting-ip", client)];
-    let (one, two) = (told("203.0.113.9"), told("198.51.100.7"));
+    let answer = |client: &'static str| [("cf-connecting-ip", client)];
+    let (one, two) = (answer("203.0.113.9"), answer("198.51.100.7"));
     let proxy = get().peer([192, 0, 2, 1].into());
     assert_eq!(stage.burst(&proxy.headers(&one)), 50);
     assert_eq!(stage.burst(&proxy.headers(&two)), 50);

@@ -1,17 +1,17 @@
-//! YAML as the JSON that an editor checks against the schema.
+//! A YAML reader that produces JSON for validation against the schema.
 //!
-//! Not the reader of rule files: what they agree on, two have found out.
+//! Independent of the reader of rule files, so that each checks the other.
 
 use granit_parser::{Event, Parser, ScalarStyle};
 use serde_json::{Map, Number, Value};
 
-/// A list or a map whose end has not come yet; a map with the key whose value comes next.
+/// An unfinished list or map; a map with the key of its next value.
 enum Open {
     List(Vec<Value>),
     Map(Map<String, Value>, Option<String>),
 }
 
-/// The document that a text is.
+/// Parses a document.
 pub(super) fn read(text: &str) -> Value {
     let mut open: Vec<Open> = Vec::new();
     let mut root = Value::Null;
@@ -50,7 +50,7 @@ pub(super) fn read(text: &str) -> Value {
     root
 }
 
-/// What a text without quotes is in YAML's core schema.
+/// The value of an unquoted text in YAML's core schema.
 fn plain(text: &str) -> Value {
     match text {
         "" | "~" | "null" | "Null" | "NULL" => Value::Null,

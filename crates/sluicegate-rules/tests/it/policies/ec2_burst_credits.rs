@@ -14,7 +14,7 @@ fn working(credits: i64) -> [(&'static str, Value<'static>); 2] {
 }
 
 #[test]
-fn works_at_full_speed_until_its_savings_are_spent_and_then_at_its_baseline() {
+fn works_at_full_speed_until_the_credits_are_spent_and_then_at_the_baseline() {
     let stage = Stage::of("ec2-burst-credits");
     let both = working(2);
     let minute_of_both = Request::new().attributes(&both);
@@ -54,7 +54,7 @@ fn saves_a_day_of_credits_and_no_more() {
 }
 
 #[test]
-fn gives_each_instance_an_account_of_its_own() {
+fn gives_each_instance_its_own_account() {
     let stage = Stage::of("ec2-burst-credits");
     let all = working(864);
     let other = [("instance", Value::Text("i-0def")), ("credits", Value::Whole(864))];

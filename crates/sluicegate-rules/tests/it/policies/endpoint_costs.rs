@@ -52,7 +52,7 @@ fn spends_one_budget_on_all_of_them() {
 }
 
 #[test]
-fn a_path_in_disguise_costs_the_same() {
+fn every_spelling_of_a_path_costs_the_same() {
     let stage = Stage::of("endpoint-costs");
     for target in ["/video", "//video", "/./video", "/%76ideo", "/x/../video?y"] {
         stage.admit(1, &request("POST", target));
@@ -61,7 +61,7 @@ fn a_path_in_disguise_costs_the_same() {
 }
 
 #[test]
-fn gives_each_user_a_budget_of_its_own() {
+fn gives_each_user_its_own_budget() {
     let stage = Stage::of("endpoint-costs");
     assert_eq!(stage.burst(&request("POST", "/video")), 5);
     let ben = [("x-user-id", "ben")];

@@ -5,20 +5,20 @@ use std::time::Duration;
 use sluicegate::Refusal;
 use sluicegate_rules::{Request, Value};
 
-use super::stage::{Stage, Told};
+use super::stage::{Answer, Stage};
 
 const OCTOCAT: [(&str, Value<'_>); 2] =
     [("user", Value::Text("octocat")), ("endpoint", Value::Text("repos/get"))];
 const HOUR: Duration = Duration::from_secs(3600);
 const MINUTE: Duration = Duration::from_secs(60);
 
-/// Asks, and ends at once.
-fn visit(stage: &Stage, request: &Request<'_>) -> Told {
-    let told = stage.ask(request);
-    if let Some(slot) = &told.slot {
+/// Makes a request that ends at once.
+fn visit(stage: &Stage, request: &Request<'_>) -> Answer {
+    let answer = stage.ask(request);
+    if let Some(slot) = &answer.slot {
         assert_eq!(stage.release(slot).released, 1);
     }
-    told
+    answer
 }
 
 fn get() -> Request<'static> {
@@ -31,13 +31,13 @@ fn admits_five_thousand_an_hour_for_a_user_and_resets_on_the_hour() {
     let request = get().attributes(&OCTOCAT);
     stage.wait(Duration::from_secs(600));
     for number in 1..=5_000_u64 {
-        // Slowly enough for the limit by the minute.
+        // Slowly enough for the limit per minute.
         if number % 400 == 0 {
             stage.wait(MINUTE);
         }
-        let told = visit(&stage, &request);
-        assert!(told.allowed, "request {number}: {told:?}");
-        assert_eq!(told.left("primary"), Some(5_000 - number));
+        let answer = visit(&stage, &request);
+        assert!(answer.allowed, "request {number}: {answer:?}");
+        assert_eq!(answer.left("primary"), Some(5_000 - number));
     }
     let left = HOUR.saturating_sub(stage.elapsed());
     assert_eq!(stage.refuse("primary", &request).retry_after, Some(left), "at the full hour");
@@ -59,9 +59,9 @@ fn admits_sixty_an_hour_for_an_address_without_a_token() {
     assert_eq!(stage.refuse("without-token", &request).retry_after, Some(HOUR));
     assert_eq!(stage.burst(&get().peer([203, 0, 113, 10].into())), 60, "others have their own");
 
-    // Whoever logs in is another matter, also from that address.
-    let told = stage.admit(1, &request.attributes(&OCTOCAT));
-    assert_eq!((told.left("primary"), told.left("without-token")), (Some(4_999), None));
+    // Authenticated requests are counted separately, even from that address.
+    let answer = stage.admit(1, &request.attributes(&OCTOCAT));
+    assert_eq!((answer.left("primary"), answer.left("without-token")), (Some(4_999), None));
     assert_eq!(stage.come_back("without-token", &request), HOUR);
 }
 
@@ -69,13 +69,13 @@ fn admits_sixty_an_hour_for_an_address_without_a_token() {
 fn lets_a_user_have_a_hundred_in_progress() {
     let stage = Stage::of("github");
     let request = get().attributes(&OCTOCAT);
-    let told = stage.admit(100, &request);
+    let answer = stage.admit(100, &request);
     assert_eq!(stage.refuse("in-progress", &request).refusal, Some(Refusal::Busy));
     let elsewhere = [OCTOCAT[0], ("endpoint", Value::Text("issues/list"))];
     stage.refuse("in-progress", &get().attributes(&elsewhere));
-    stage.release(&told.slot.expect("it is in progress"));
+    stage.release(&answer.slot.expect("it is in progress"));
     assert_eq!(stage.burst(&request), 1);
-    // No request takes longer than ten seconds, so whoever does has died.
+    // No request takes longer than ten seconds, so the slots of longer ones have expired.
     stage.wait(Duration::from_micros(9_999_999));
     stage.refuse("in-progress", &request);
     stage.wait(Duration::from_micros(1));
@@ -95,19 +95,19 @@ fn counts_points_by_endpoint_one_to_read_and_five_to_write() {
     for left in (0..4).rev() {
         assert_eq!(visit(&stage, &request).left("points"), Some(left));
     }
-    // All were made at the beginning of a minute. They count in full until it ends, and then less by
-    // and by: the first point is back a 900th of a minute later.
+    // All were made at the beginning of a minute. They count in full until it ends, and then less
+    // by and by: the first point is back a 900th of a minute later.
     let wait = stage.refuse("points", &request).retry_after;
     assert_eq!(wait, Some(MINUTE + Duration::from_micros(66_667)));
 
     let elsewhere = [OCTOCAT[0], ("endpoint", Value::Text("issues/list"))];
-    let told = visit(&stage, &get().attributes(&elsewhere));
-    assert_eq!(told.left("points"), Some(899), "each endpoint has points of its own");
+    let answer = visit(&stage, &get().attributes(&elsewhere));
+    assert_eq!(answer.left("points"), Some(899), "each endpoint has points of its own");
     assert_eq!(stage.come_back("points", &request), MINUTE + Duration::from_micros(66_667));
 }
 
 #[test]
-fn knows_which_methods_write() {
+fn distinguishes_reading_and_writing_methods() {
     let table = [
         ("GET", 1),
         ("HEAD", 1),
@@ -120,14 +120,14 @@ fn knows_which_methods_write() {
     for (method, points) in table {
         let stage = Stage::of("github");
         let request = Request::new().method(method).target("/repos/octocat/hello-world");
-        let told = visit(&stage, &request.attributes(&OCTOCAT));
-        assert_eq!(told.left("points"), Some(900 - points), "{method}");
-        assert_eq!(told.left("content").is_some(), points == 5, "{method}");
+        let answer = visit(&stage, &request.attributes(&OCTOCAT));
+        assert_eq!(answer.left("points"), Some(900 - points), "{method}");
+        assert_eq!(answer.left("content").is_some(), points == 5, "{method}");
     }
 }
 
 /// A write to an endpoint of its own, so that points do not matter.
-fn write(stage: &Stage, user: &str, endpoint: usize) -> Told {
+fn write(stage: &Stage, user: &str, endpoint: usize) -> Answer {
     let name = format!("endpoint-{endpoint}");
     let attributes = [("user", Value::Text(user)), ("endpoint", Value::Text(&name))];
     visit(stage, &Request::new().method("POST").target("/gists").attributes(&attributes))

@@ -17,28 +17,28 @@ fn look() -> Request<'static> {
 }
 
 #[test]
-fn refusal_by_one_charges_none() {
+fn a_refusal_by_one_rule_charges_none() {
     let stage = Stage::of("layers");
     let ada = [("x-user-id", "ada")];
-    let told = stage.admit(5, &buy().headers(&ada));
-    let left = |rule| told.left(rule);
+    let answer = stage.admit(5, &buy().headers(&ada));
+    let left = |rule| answer.left(rule);
     assert_eq!((left("address"), left("user"), left("checkout")), (Some(9_995), Some(95), Some(0)));
 
     for _ in 0..50 {
         stage.refuse("checkout", &buy().headers(&ada));
     }
-    let told = stage.admit(1, &look().headers(&ada));
-    assert_eq!((told.left("address"), told.left("user")), (Some(9_994), Some(94)));
+    let answer = stage.admit(1, &look().headers(&ada));
+    assert_eq!((answer.left("address"), answer.left("user")), (Some(9_994), Some(94)));
 
     assert_eq!(stage.burst(&look().headers(&ada)), 94);
-    // Now both refuse; the one that stands in the way longer is named.
+    // Now both refuse; the one with the longer wait is reported.
     let refused = stage.refuse("checkout", &buy().headers(&ada));
     assert_eq!(refused.retry_after, Some(MINUTE));
     let refused = stage.refuse("user", &look().headers(&ada));
     assert_eq!(refused.retry_after, Some(Duration::from_millis(600)));
     let ben = [("x-user-id", "ben")];
-    let told = stage.admit(1, &look().headers(&ben));
-    assert_eq!(told.left("address"), Some(9_899), "100 of ada, one of ben, no refused one");
+    let answer = stage.admit(1, &look().headers(&ben));
+    assert_eq!(answer.left("address"), Some(9_899), "100 of ada, one of ben, no refused one");
     assert_eq!(stage.burst(&buy().headers(&ben)), 5, "a checkout of its own");
 }
 
@@ -75,7 +75,7 @@ fn limits_an_address_over_all_its_users() {
 }
 
 #[test]
-fn users_who_do_not_say_who_they_are_share_one_counter() {
+fn unidentified_users_share_one_counter() {
     let stage = Stage::of("layers");
     assert_eq!(stage.burst(&look()), 100);
     stage.refuse("user", &look().peer([203, 0, 113, 10].into()));

@@ -53,7 +53,7 @@ fn delay_admits_nine_at_once_and_twelve_after_a_wait() {
     let request = get("/delay/");
     assert_eq!(delays(&stage, &request, 9), [0; 9]);
     assert_eq!(delays(&stage, &request, 12), [650; 12]);
-    // The wait is what nginx' waits of 100 to 1,200 ms are on average.
+    // The delay is the average of nginx's delays of 100 to 1,200 ms.
     assert_eq!((1..=12).map(|place| place * 100).sum::<u64>() / 12, 650);
     let refused = stage.refuse("delayed", &request);
     assert_eq!(refused.retry_after, Some(Duration::from_millis(100)));

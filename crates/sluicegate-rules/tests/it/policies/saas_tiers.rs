@@ -1,4 +1,4 @@
-//! A service with plans: what each may, and what a change of plan does.
+//! A service with plans: the quota of each, and the effect of a change of plan.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ fn get() -> Request<'static> {
 }
 
 #[test]
-fn admits_as_much_as_the_plan_says() {
+fn admits_the_quota_of_the_plan() {
     let table = [
         ("nobody-we-know", 100, 1_000),
         ("bakery", 1_000, 50_000),
@@ -24,10 +24,10 @@ fn admits_as_much_as_the_plan_says() {
         let stage = Stage::of("saas-tiers");
         let headers = [("x-organisation", organisation)];
         let request = get().headers(&headers);
-        // As one request of that size, and as the last one of many.
-        let told = stage.admit(1, &request.cost(minute - 1));
+        // As one request of that cost, and then one more.
+        let answer = stage.admit(1, &request.cost(minute - 1));
         assert_eq!(
-            (told.left("per-minute"), told.left("per-day")),
+            (answer.left("per-minute"), answer.left("per-day")),
             (Some(1), Some(day - minute + 1))
         );
         assert_eq!(stage.burst(&request), 1, "{organisation}");
@@ -56,28 +56,28 @@ fn ends_the_day_at_midnight() {
 fn never_limits_our_own_jobs() {
     let stage = Stage::of("saas-tiers");
     let headers = [("x-organisation", "our-own-jobs")];
-    let told = stage.admit(20_000, &get().headers(&headers));
-    assert!(told.left.is_empty(), "nothing is counted");
+    let answer = stage.admit(20_000, &get().headers(&headers));
+    assert!(answer.left.is_empty(), "nothing is counted");
 }
 
 #[test]
-fn an_upgrade_adds_room_and_is_no_second_allowance() {
+fn an_upgrade_adds_the_difference_and_not_a_second_quota() {
     let stage = Stage::of("saas-tiers");
     let headers = [("x-organisation", "bookshop")];
     let request = get().headers(&headers);
-    let told = stage.admit(90, &request);
-    assert_eq!((told.left("per-minute"), told.left("per-day")), (Some(10), Some(910)));
+    let answer = stage.admit(90, &request);
+    assert_eq!((answer.left("per-minute"), answer.left("per-day")), (Some(10), Some(910)));
 
     stage.replace(with_table("saas-tiers", TABLE, "bookshop,premium\n"));
-    let told = stage.admit(1, &request.cost(0));
-    assert_eq!((told.left("per-minute"), told.left("per-day")), (Some(9_910), Some(999_910)));
+    let answer = stage.admit(1, &request.cost(0));
+    assert_eq!((answer.left("per-minute"), answer.left("per-day")), (Some(9_910), Some(999_910)));
     stage.admit(1, &request.cost(9_909));
     assert_eq!(stage.burst(&request), 1);
     stage.refuse("per-minute", &request);
 }
 
 #[test]
-fn a_downgrade_holds_from_the_next_request_on() {
+fn a_downgrade_applies_from_the_next_request() {
     let stage = Stage::of("saas-tiers");
     let headers = [("x-organisation", "newspaper")];
     let request = get().headers(&headers);
@@ -88,12 +88,12 @@ fn a_downgrade_holds_from_the_next_request_on() {
     assert_eq!((refused.left("per-minute"), refused.left("per-day")), (Some(0), Some(45_000)));
     assert_eq!(stage.come_back("per-minute", &request), Duration::from_millis(60));
     stage.wait(Duration::from_secs(60));
-    assert_eq!(stage.burst(&request), 1_000, "nothing is owed beyond what a plan holds");
+    assert_eq!(stage.burst(&request), 1_000, "there is no debt beyond the capacity of a plan");
 }
 
 #[test]
-fn whoever_cancels_is_free_from_the_next_request_on() {
-    // Also the last customer of all.
+fn a_cancelled_plan_falls_back_to_free_from_the_next_request() {
+    // Even the last customer.
     for table in ["caller,tier\n", "bakery,basic\n"] {
         let stage = Stage::of("saas-tiers");
         let headers = [("x-organisation", "newspaper")];
@@ -106,12 +106,12 @@ fn whoever_cancels_is_free_from_the_next_request_on() {
         assert_eq!(refused.retry_after, Some(Duration::from_secs(86_400)));
         assert_eq!(refused.left("per-minute"), Some(0));
         stage.wait(Duration::from_secs(86_400));
-        assert_eq!(stage.burst(&request), 100, "the next day as everybody");
+        assert_eq!(stage.burst(&request), 100, "the next day like everyone on the plan");
     }
 }
 
 #[test]
-fn going_down_and_up_again_within_a_minute_gains_nothing() {
+fn a_downgrade_and_upgrade_within_a_minute_gains_nothing() {
     let stage = Stage::of("saas-tiers");
     let headers = [("x-organisation", "bookshop")];
     let request = get().headers(&headers);
@@ -122,11 +122,11 @@ fn going_down_and_up_again_within_a_minute_gains_nothing() {
         stage.replace(with_table("saas-tiers", TABLE, "bookshop,free\n"));
         stage.admit(1, &request.cost(0));
     }
-    assert!(stage.burst(&request) <= 10, "it may only lose by it");
+    assert!(stage.burst(&request) <= 10, "the change gains nothing");
 }
 
 #[test]
-fn a_change_of_plan_touches_nobody_else() {
+fn a_change_of_plan_does_not_affect_other_callers() {
     let stage = Stage::of("saas-tiers");
     let headers = [("x-organisation", "bakery")];
     let request = get().headers(&headers);
@@ -136,6 +136,6 @@ fn a_change_of_plan_touches_nobody_else() {
 }
 
 #[test]
-fn wants_to_know_the_organisation() {
+fn requires_the_organisation() {
     Stage::of("saas-tiers").refuse("per-minute", &get());
 }

@@ -53,7 +53,7 @@ fn counts_each_app_in_each_store_by_itself() {
 }
 
 #[test]
-fn charges_queries_what_they_cost() {
+fn charges_queries_their_cost() {
     let post = Request::new().method("POST").target(GRAPHQL).headers(&SHOP);
     for (plan, points, restored) in [("standard", 2_000, 100), ("plus", 20_000, 1_000)] {
         let stage = Stage::of("shopify");
@@ -87,7 +87,7 @@ fn never_admits_a_query_of_more_than_a_thousand_points() {
 }
 
 #[test]
-fn wants_to_know_the_app_and_the_store() {
+fn requires_the_app_and_the_store() {
     let stage = Stage::of("shopify");
     let request = Request::new().method("GET").target(REST);
     let attributes = app("plus");

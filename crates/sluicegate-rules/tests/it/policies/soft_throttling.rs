@@ -14,13 +14,13 @@ fn admits_a_hundred_at_once_ten_slowly_and_no_more() {
     stage.wait(Duration::from_secs(15));
     for minute in 0..3 {
         for number in 1..=100 {
-            let told = stage.admit(1, &request);
-            assert_eq!(told.delay, Duration::ZERO, "request {number} of minute {minute}");
+            let answer = stage.admit(1, &request);
+            assert_eq!(answer.delay, Duration::ZERO, "request {number} of minute {minute}");
         }
         for number in 101..=110 {
-            let told = stage.admit(1, &request);
+            let answer = stage.admit(1, &request);
             assert_eq!(
-                told.delay,
+                answer.delay,
                 Duration::from_millis(200),
                 "request {number} of minute {minute}"
             );

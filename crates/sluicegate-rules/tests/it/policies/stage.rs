@@ -1,4 +1,4 @@
-//! What a policy is replayed on: its file, a store, and a clock that is moved by hand.
+//! A policy with a memory store and a manual clock.
 
 use std::future::Future;
 use std::path::{Path, PathBuf};
@@ -8,32 +8,33 @@ use std::time::Duration;
 
 use sluicegate::{Clock, Limiter, ManualClock, Memory, Refusal, Time, Verdict};
 use sluicegate_rules::{
-    Answered, Outcome, Purpose, Released, Request, RuleFile, RuleLimiter, RuleSet, Shelf,
+    Evaluation, InMemoryFiles, PlanOutcome, Purpose, Released, Request, RuleFile, RuleLimiter,
+    RuleSet,
 };
 
-/// A Thursday, the first of a month: minutes, hours, days and months begin here.
+/// A Thursday, the first of a month, so that minutes, hours, days and months begin here.
 pub(super) const NEW_YEAR: Time = Time::from_micros(1_767_225_600_000_000);
 
-/// A policy in force.
+/// A limiter with the rules of a policy.
 pub(super) struct Stage {
     clock: ManualClock,
     gate: RuleLimiter<Memory<ManualClock>>,
 }
 
-/// What a request was told.
+/// The summary of an evaluation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Told {
+pub(super) struct Answer {
     pub(super) allowed: bool,
-    /// The rule that says most: who refuses, or whose share left is the smallest.
+    /// The strictest rule: the one that refuses, or has the smallest share left.
     pub(super) rule: String,
     pub(super) limit: u64,
     pub(super) remaining: u64,
     pub(super) retry_after: Option<Duration>,
     pub(super) delay: Duration,
     pub(super) refusal: Option<Refusal>,
-    /// What has to be brought back when the request has ended.
+    /// The token to send back when the request ends.
     pub(super) slot: Option<String>,
-    /// What is left of each rule's limits, in the order of the file.
+    /// The remaining units of each rule's limits, in the order of the file.
     pub(super) left: Vec<(String, u64)>,
 }
 
@@ -42,7 +43,7 @@ pub(super) fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/policies")
 }
 
-/// Reads a policy; it has to be without mistakes.
+/// Loads a policy and asserts that it has no errors.
 pub(super) fn load(name: &str) -> RuleFile {
     let file =
         RuleFile::load(&folder().join(name).with_extension("yaml")).expect("there is a policy");
@@ -50,18 +51,18 @@ pub(super) fn load(name: &str) -> RuleFile {
     file
 }
 
-/// The rules of a policy with another text in a file beside it.
+/// The rules of a policy with another text in one of its tables.
 pub(super) fn with_table(name: &str, table: &str, text: &str) -> RuleSet {
     let path = folder().join(name).with_extension("yaml");
     let policy = std::fs::read_to_string(&path).expect("there is a policy");
-    let shelf = Shelf::new().with(&path, policy).with(folder().join(table), text);
+    let shelf = InMemoryFiles::new().with(&path, policy).with(folder().join(table), text);
     let file = RuleFile::load_with(&path, &shelf, &|_| None).expect("it is on the shelf");
     assert!(!file.report.has_errors(), "{}", file.report);
     file.rules.expect("there are no errors")
 }
 
 impl Stage {
-    /// A policy, from the beginning of a year on.
+    /// Creates a limiter for a policy, at the beginning of a year.
     pub(super) fn of(name: &str) -> Self {
         let rules = load(name).rules.expect("there are no errors");
         let clock = ManualClock::at(NEW_YEAR);
@@ -70,53 +71,53 @@ impl Stage {
         Self { clock, gate }
     }
 
-    /// Puts other rules in force.
+    /// Replaces the rules.
     pub(super) fn replace(&self, rules: RuleSet) {
         self.gate.replace(rules);
     }
 
-    /// Lets time pass.
+    /// Advances the clock.
     pub(super) fn wait(&self, time: Duration) {
         self.clock.advance(time);
     }
 
-    /// How long it is since the beginning.
+    /// The time since the start.
     pub(super) fn elapsed(&self) -> Duration {
         Duration::from_micros(self.clock.now().since(NEW_YEAR).as_micros())
     }
 
-    /// Asks for a request.
-    pub(super) fn ask(&self, request: &Request<'_>) -> Told {
-        self.gate.decide_now(request, told).expect("the memory store answers")
+    /// Makes a request.
+    pub(super) fn ask(&self, request: &Request<'_>) -> Answer {
+        self.gate.decide_now(request, summarize).expect("the memory store answers")
     }
 
-    /// Asks for the same request again and again, and says how often it was allowed in a row.
+    /// Repeats a request until it is refused, and returns how often it was allowed.
     pub(super) fn burst(&self, request: &Request<'_>) -> usize {
         let allowed = (0..MANY).take_while(|_| self.ask(request).allowed).count();
         assert!(allowed < MANY, "nothing limits this request");
         allowed
     }
 
-    /// Asks for so many of the same request, all of which have to be allowed; the last answer.
-    pub(super) fn admit(&self, count: usize, request: &Request<'_>) -> Told {
+    /// Repeats a request, asserts that each is allowed, and returns the last answer.
+    pub(super) fn admit(&self, count: usize, request: &Request<'_>) -> Answer {
         let mut last = None;
         for number in 1..=count {
-            let told = self.ask(request);
-            assert!(told.allowed, "request {number} of {count}: {told:?}");
-            last = Some(told);
+            let answer = self.ask(request);
+            assert!(answer.allowed, "request {number} of {count}: {answer:?}");
+            last = Some(answer);
         }
         last.expect("at least one is asked for")
     }
 
-    /// Asks for a request that has to be refused by this rule.
-    pub(super) fn refuse(&self, rule: &str, request: &Request<'_>) -> Told {
-        let told = self.ask(request);
-        assert!(!told.allowed, "{told:?}");
-        assert_eq!(told.rule, rule, "{told:?}");
-        told
+    /// Makes a request and asserts that this rule refuses it.
+    pub(super) fn refuse(&self, rule: &str, request: &Request<'_>) -> Answer {
+        let answer = self.ask(request);
+        assert!(!answer.allowed, "{answer:?}");
+        assert_eq!(answer.rule, rule, "{answer:?}");
+        answer
     }
 
-    /// Waits as long as a refusal says, and no shorter; then the request is allowed.
+    /// Asserts that the request is allowed after the reported wait, and not before.
     pub(super) fn come_back(&self, rule: &str, request: &Request<'_>) -> Duration {
         let wait = self.refuse(rule, request).retry_after.expect("it is known when to come back");
         self.wait(wait.saturating_sub(Duration::from_micros(1)));
@@ -126,46 +127,46 @@ impl Stage {
         wait
     }
 
-    /// Reports how a request ended.
-    pub(super) fn report(&self, status: u16, request: &Request<'_>) -> Told {
-        let reported = self.gate.decide_for(Purpose::Failure(Some(status)), request, told);
+    /// Reports the result of a request.
+    pub(super) fn report(&self, status: u16, request: &Request<'_>) -> Answer {
+        let reported = self.gate.decide_for(Purpose::Failure(Some(status)), request, summarize);
         at_once(reported).expect("the memory store answers")
     }
 
-    /// Gives a slot back.
+    /// Releases a slot.
     pub(super) fn release(&self, slot: &str) -> Released {
         at_once(self.gate.release(slot)).expect("it is a slot").expect("the memory store answers")
     }
 }
 
-impl Told {
-    /// What is left of the last limit of a rule.
+impl Answer {
+    /// The remaining units of the last limit of a rule.
     pub(super) fn left(&self, rule: &str) -> Option<u64> {
         self.left.iter().rev().find(|(name, _)| name == rule).map(|(_, left)| *left)
     }
 }
 
-/// More than any policy allows in a row here.
+/// More requests in a row than any policy here allows.
 const MANY: usize = 20_000;
 
-fn told(answer: &Answered<'_>) -> Told {
-    let planned = answer.planned;
+fn summarize(evaluation: &Evaluation<'_>) -> Answer {
+    let planned = evaluation.planned;
     let name = |check| planned.rule(check).map_or(String::new(), |rule| rule.name().to_owned());
-    let strictest = answer.verdict.and_then(Verdict::strictest);
-    let decisions = answer.verdict.map(Verdict::decisions).unwrap_or_default();
+    let strictest = evaluation.verdict.and_then(Verdict::strictest);
+    let decisions = evaluation.verdict.map(Verdict::decisions).unwrap_or_default();
     let duration = |span: sluicegate::Span| Duration::from_micros(span.as_micros());
-    Told {
-        allowed: answer.is_allowed(),
+    Answer {
+        allowed: evaluation.is_allowed(),
         rule: match planned.outcome() {
-            Outcome::Unidentified { rule, .. } => rule.to_owned(),
+            PlanOutcome::Unidentified { rule, .. } => rule.to_owned(),
             _ => strictest.map_or(String::new(), |strictest| name(strictest.check)),
         },
         limit: strictest.map_or(0, |strictest| strictest.decision.limit()),
         remaining: strictest.map_or(0, |strictest| strictest.decision.remaining()),
-        retry_after: answer.verdict.and_then(Verdict::retry_after).map(duration),
-        delay: answer.verdict.map_or(Duration::ZERO, |verdict| duration(verdict.delay())),
+        retry_after: evaluation.verdict.and_then(Verdict::retry_after).map(duration),
+        delay: evaluation.verdict.map_or(Duration::ZERO, |verdict| duration(verdict.delay())),
         refusal: strictest.and_then(|strictest| strictest.decision.refusal()),
-        slot: answer.slot(),
+        slot: evaluation.slot(),
         left: decisions
             .iter()
             .enumerate()
@@ -174,7 +175,7 @@ fn told(answer: &Answered<'_>) -> Told {
     }
 }
 
-/// The memory store never waits.
+/// Polls a future once, because the memory store never waits.
 fn at_once<F: Future>(future: F) -> F::Output {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,

@@ -27,9 +27,9 @@ fn admits_a_hundred_a_second_in_live_mode_and_25_in_test_mode() {
         let request = charge().attributes(attributes);
         // Each ends before the next begins, so that only the rate counts.
         for left in (0..rate).rev() {
-            let told = stage.admit(1, &request);
-            assert_eq!(told.left("requests"), Some(left));
-            stage.release(&told.slot.expect("it is in progress"));
+            let answer = stage.admit(1, &request);
+            assert_eq!(answer.left("requests"), Some(left));
+            stage.release(&answer.slot.expect("it is in progress"));
         }
         let wait = stage.refuse("requests", &request).retry_after;
         assert_eq!(wait, Some(Duration::from_millis(each)), "one is back every {each} ms");
@@ -41,12 +41,16 @@ fn admits_a_hundred_a_second_in_live_mode_and_25_in_test_mode() {
 fn lets_an_account_have_twenty_in_progress() {
     let stage = Stage::of("stripe");
     let request = charge().attributes(&LIVE);
-    let told = stage.admit(20, &request);
+    let answer = stage.admit(20, &request);
     let refused = stage.refuse("in-progress", &request);
     assert_eq!((refused.refusal, refused.retry_after), (Some(Refusal::Busy), None));
-    assert_eq!(refused.left("requests"), told.left("requests"), "who is refused is not charged");
+    assert_eq!(
+        refused.left("requests"),
+        answer.left("requests"),
+        "a refused request is not charged"
+    );
 
-    let released = stage.release(&told.slot.expect("it is in progress"));
+    let released = stage.release(&answer.slot.expect("it is in progress"));
     assert_eq!((released.released, released.gone), (1, 0));
     assert_eq!(stage.burst(&request), 1, "one ended, one more begins");
 
@@ -55,7 +59,7 @@ fn lets_an_account_have_twenty_in_progress() {
 }
 
 #[test]
-fn takes_back_the_slots_of_those_who_never_end() {
+fn expires_the_slots_of_requests_that_never_end() {
     let stage = Stage::of("stripe");
     let request = charge().attributes(&LIVE);
     stage.admit(20, &request);
@@ -76,14 +80,14 @@ fn keeps_a_fifth_of_the_fleet_for_charges() {
             slots.extend(stage.admit(1, &request).slot);
         }
     }
-    // Those who never end are given up after 80 seconds.
+    // Slots of requests that never end expire after 80 seconds.
     stage.wait(Duration::from_micros(79_999_999));
     let fifth = [("account", Value::Text("e")), ("mode", Value::Text("live"))];
     let refused = stage.refuse("fleet", &list().attributes(&fifth));
     assert_eq!(refused.refusal, Some(Refusal::Busy));
-    assert_eq!(stage.burst(&charge().attributes(&fifth)), 20, "what is kept is for these");
+    assert_eq!(stage.burst(&charge().attributes(&fifth)), 20, "the reserve is for these");
 
-    // A listing holds two slots, its account's and the fleet's; both come back with one text.
+    // A listing holds two slots, its account's and the fleet's; one token releases both.
     let released = stage.release(&slots[0]);
     assert_eq!((released.released, released.gone), (2, 0));
     let sixth = [("account", Value::Text("f")), ("mode", Value::Text("live"))];
@@ -103,7 +107,7 @@ fn sheds_test_mode_first_then_reads_then_writes_and_never_charges() {
         ];
         let request = request.attributes(&attributes).peer([203, 0, 113, 9].into());
         let allowed = stage.burst(&request);
-        // The fleet is one, wherever requests come from.
+        // All accounts share the fleet.
         let elsewhere = stage.ask(&request.peer([198, 51, 100, 7].into()));
         assert!(!elsewhere.allowed);
         (allowed, elsewhere.rule)
@@ -126,7 +130,7 @@ fn sheds_test_mode_first_then_reads_then_writes_and_never_charges() {
 }
 
 #[test]
-fn wants_to_know_the_account() {
+fn requires_the_account() {
     let stage = Stage::of("stripe");
     stage.refuse("requests", &charge());
 }

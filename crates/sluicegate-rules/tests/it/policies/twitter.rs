@@ -13,7 +13,7 @@ fn token(name: &'static str, auth: &'static str) -> [(&'static str, Value<'stati
 }
 
 #[test]
-fn admits_so_many_per_window_as_the_kind_of_token_says() {
+fn admits_the_quota_of_the_kind_of_token() {
     let table = [
         ("/2/users/2244994945", "user-by-id", "app", 300),
         ("/2/users/2244994945", "user-by-id", "user", 900),
@@ -54,7 +54,7 @@ fn counts_each_endpoint_and_each_token_by_itself() {
 }
 
 #[test]
-fn takes_a_token_of_an_unknown_kind_for_an_apps() {
+fn treats_a_token_of_unknown_kind_as_an_app_token() {
     let stage = Stage::of("twitter");
     let attributes = token("t1", "superuser");
     let request = Request::new().method("GET").target("/2/users/1").attributes(&attributes);

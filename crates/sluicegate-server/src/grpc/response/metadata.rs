@@ -1,24 +1,29 @@
-//! What is told beside the answer: for access logs, and for the filters behind the one that asked.
+//! Dynamic metadata of a response, for access logs and later Envoy filters.
 
-use sluicegate::{By, Gate, Refusal, Span, Verdict};
-use sluicegate_rules::{Answered, Outcome};
+use sluicegate::{DecidedBy, Mode, Refusal, Span, Verdict};
+use sluicegate_rules::{Evaluation, PlanOutcome};
 
-use super::super::wire::Wire;
+use crate::grpc::protobuf_writer::ProtobufWriter;
 
-/// Writes why it was decided so, as far as anything is known.
-pub(super) fn write(wire: &mut Wire, field: u32, answered: &Answered<'_>, over: bool) {
-    let planned = answered.planned;
-    let verdict = answered.verdict;
+/// Writes the reasons for the decision as metadata, if there are any.
+pub(super) fn write(
+    writer: &mut ProtobufWriter,
+    field: u32,
+    evaluation: &Evaluation<'_>,
+    over: bool,
+) {
+    let planned = evaluation.planned;
+    let verdict = evaluation.verdict;
     let strictest = verdict.and_then(Verdict::strictest);
     let enforced = strictest.filter(|strictest| {
         let check = planned.plan().checks().get(strictest.check);
-        check.is_some_and(|check| check.gate() == Gate::Enforce)
+        check.is_some_and(|check| check.gate() == Mode::Enforce)
     });
     let rule = enforced.and_then(|strictest| planned.rule(strictest.check));
     let (rule, reason) = match planned.outcome() {
-        Outcome::Blocked => (None, Some("listed")),
-        Outcome::Unidentified { rule, .. } => (Some(rule), Some("unidentified")),
-        Outcome::Ask | Outcome::Free => {
+        PlanOutcome::Blocked => (None, Some("listed")),
+        PlanOutcome::Unidentified { rule, .. } => (Some(rule), Some("unidentified")),
+        PlanOutcome::Check | PlanOutcome::Free => {
             let refusal = enforced.and_then(|strictest| strictest.decision.refusal());
             let reason = refusal.map(Refusal::as_str).filter(|_| over);
             (rule.map(sluicegate_rules::Rule::name), reason.or(over.then_some("exhausted")))
@@ -26,13 +31,13 @@ pub(super) fn write(wire: &mut Wire, field: u32, answered: &Answered<'_>, over: 
     };
     let retry_after = verdict.and_then(Verdict::retry_after);
     let delay = verdict.map(Verdict::delay).filter(|delay| !delay.is_zero());
-    let by = verdict.map(Verdict::by).filter(|by| *by != By::Store);
-    let slot = answered.slot();
+    let by = verdict.map(Verdict::by).filter(|by| *by != DecidedBy::Store);
+    let slot = evaluation.slot();
     let texts = [
         ("rule", rule),
         ("reason", reason),
         ("tier", planned.tier()),
-        ("by", by.map(By::as_str)),
+        ("by", by.map(DecidedBy::as_str)),
         ("slot", slot.as_deref()),
     ];
     let numbers = [("retry_after_ms", retry_after), ("delay_ms", delay)];
@@ -41,7 +46,7 @@ pub(super) fn write(wire: &mut Wire, field: u32, answered: &Answered<'_>, over: 
     if nothing {
         return;
     }
-    wire.message(field, |fields| {
+    writer.message(field, |fields| {
         for (name, text) in texts {
             if let Some(text) = text {
                 entry(fields, name, |value| value.bytes(3, text.as_bytes()));
@@ -55,7 +60,7 @@ pub(super) fn write(wire: &mut Wire, field: u32, answered: &Answered<'_>, over: 
     });
 }
 
-fn entry(fields: &mut Wire, name: &str, write: impl FnOnce(&mut Wire)) {
+fn entry(fields: &mut ProtobufWriter, name: &str, write: impl FnOnce(&mut ProtobufWriter)) {
     fields.message(1, |entry| {
         entry.bytes(1, name.as_bytes());
         entry.message(2, write);

@@ -1,18 +1,18 @@
-//! How one descriptor stands.
+//! The status of one descriptor in a response.
 
 use serde::Serialize;
-use sluicegate::{Check, Decision, Gate};
-use sluicegate_rules::{Answered, Purpose};
+use sluicegate::{Check, Decision, Mode};
+use sluicegate_http::is_unasked;
+use sluicegate_rules::{Evaluation, Purpose};
 
-use super::super::descriptor::Descriptor;
-use super::super::overrides::{NAME, Override};
-use super::super::proto::envoy::service::ratelimit::v3::rate_limit_response::rate_limit::Unit;
-use super::super::unit;
-use super::super::wire::Wire;
 use super::code;
-use crate::told::is_unasked;
+use crate::grpc::descriptor::Descriptor;
+use crate::grpc::overrides::{NAME, Override};
+use crate::grpc::proto::envoy::service::ratelimit::v3::rate_limit_response::rate_limit::Unit;
+use crate::grpc::protobuf_writer::ProtobufWriter;
+use crate::grpc::time_unit;
 
-/// The fields of a status.
+/// The field numbers of a status.
 mod field {
     pub(super) const CODE: u32 = 1;
     pub(super) const CURRENT_LIMIT: u32 = 2;
@@ -20,32 +20,32 @@ mod field {
     pub(super) const DURATION_UNTIL_RESET: u32 = 4;
 }
 
-/// One descriptor, and what was decided about it.
-pub(super) struct Standing<'a, 'm> {
-    pub(super) answered: &'a Answered<'a>,
+/// One descriptor and its evaluation.
+pub(super) struct LimitStatus<'a, 'm> {
+    pub(super) evaluation: &'a Evaluation<'a>,
     pub(super) descriptor: &'a Descriptor<'m>,
     pub(super) own: Option<&'a Override>,
 }
 
-/// The limit that says most about it.
+/// The strictest limit of a descriptor.
 struct Strictest<'a> {
     index: usize,
     check: &'a Check<'a>,
     decision: &'a Decision,
 }
 
-impl<'a> Standing<'a, '_> {
-    /// Whether it is over a limit: refused, or only looked at with nothing left.
+impl<'a> LimitStatus<'a, '_> {
+    /// Returns whether it is over a limit: refused, or queried at zero cost with nothing left.
     pub(super) fn is_over(&self) -> bool {
-        let looked = self.descriptor.hits == 0 && self.descriptor.purpose == Purpose::Take;
+        let is_query = self.descriptor.hits == 0 && self.descriptor.purpose == Purpose::Take;
         let empty = || self.strictest().is_some_and(|one| one.decision.remaining() == 0);
-        !self.answered.is_allowed() || (looked && empty())
+        !self.evaluation.is_allowed() || (is_query && empty())
     }
 
-    pub(super) fn write(&self, status: &mut Wire) {
+    pub(super) fn write(&self, status: &mut ProtobufWriter) {
         status.number(field::CODE, code(self.is_over()));
         let Some(strictest) = self.strictest() else {
-            if self.answered.planned.is_unlimited() {
+            if self.evaluation.planned.is_unlimited() {
                 status.number(field::LIMIT_REMAINING, u64::from(u32::MAX));
             }
             return;
@@ -54,7 +54,7 @@ impl<'a> Standing<'a, '_> {
         status.message(field::CURRENT_LIMIT, |limit| {
             limit.number(1, amount.min(u64::from(u32::MAX)));
             limit.number(2, unit as u64);
-            let rule = self.answered.planned.rule(strictest.index);
+            let rule = self.evaluation.planned.rule(strictest.index);
             match rule {
                 Some(rule) => limit.bytes(3, rule.policy_name(strictest.check.limit()).as_bytes()),
                 None => limit.bytes(3, NAME.as_bytes()),
@@ -67,31 +67,31 @@ impl<'a> Standing<'a, '_> {
         });
     }
 
-    /// The limit that says most, of those that may refuse and whose state is known.
+    /// Returns the strictest limit, if it is enforced and its state is known.
     fn strictest(&self) -> Option<Strictest<'a>> {
-        let verdict = self.answered.verdict?;
+        let verdict = self.evaluation.verdict?;
         let strictest = verdict.strictest()?;
         let (index, decision) = (strictest.check, strictest.decision);
-        let check = self.answered.planned.plan().checks().get(index)?;
-        let told = check.gate() == Gate::Enforce && !is_unasked(check, verdict);
-        told.then_some(Strictest { index, check, decision })
+        let check = self.evaluation.planned.plan().checks().get(index)?;
+        let is_reported = check.gate() == Mode::Enforce && !is_unasked(check, verdict);
+        is_reported.then_some(Strictest { index, check, decision })
     }
 
-    /// How much per unit: as it was written, or, where that is not known, the most there ever is.
+    /// Returns the amount per unit as configured, or the capacity if that is unknown.
     fn quota(&self, strictest: &Strictest<'_>) -> (u64, Unit) {
         if let Some(own) = self.own {
-            return (u64::from(own.amount), unit::told(own.unit));
+            return (u64::from(own.amount), time_unit::response_unit(own.unit));
         }
-        match self.answered.planned.quota(strictest.index) {
-            Some(quota) => (quota.amount(), unit::of(quota.per())),
+        match self.evaluation.planned.quota(strictest.index) {
+            Some(quota) => (quota.amount(), time_unit::of(quota.per())),
             None => (strictest.decision.limit(), Unit::Unknown),
         }
     }
 }
 
-/// The body for who only looked, and found nothing left.
+/// The body of a query at zero cost that found nothing left.
 #[derive(Serialize)]
-pub(super) struct Nothing {
+pub(super) struct ExhaustedProblem {
     #[serde(rename = "type")]
     kind: &'static str,
     title: &'static str,
@@ -99,8 +99,8 @@ pub(super) struct Nothing {
     detail: &'static str,
 }
 
-impl Nothing {
-    pub(super) const LEFT: Self = Self {
+impl ExhaustedProblem {
+    pub(super) const QUOTA: Self = Self {
         kind: "https://iana.org/assignments/http-problem-types#quota-exceeded",
         title: "Quota exceeded",
         status: super::STATUS,

@@ -1,60 +1,61 @@
-//! `CLIENT`: what a client says about itself, and what it may want to know.
+//! `CLIENT`: the name and the properties of a connection.
 
 use super::{Session, unknown_subcommand, wrong_count};
 use crate::resp::arguments::Arguments;
-use crate::resp::replies::Replies;
+use crate::resp::reply_writer::ReplyWriter;
 
-/// What may be asked, for those who ask for help.
+/// The reply to `CLIENT HELP`.
 const HELP: [&str; 8] = [
     "CLIENT <subcommand> [<arg> ...]. Subcommands are:",
-    "GETNAME: the name of this connection.",
-    "ID: its number.",
-    "INFO: what is known of it.",
+    "GETNAME: returns the name of this connection.",
+    "ID: returns its number.",
+    "INFO: returns its properties.",
     "NO-EVICT, NO-TOUCH (ON|OFF): does nothing.",
     "SETINFO <option> <value>: does nothing.",
-    "SETNAME <name>: names it.",
-    "HELP: this.",
+    "SETNAME <name>: sets its name.",
+    "HELP: returns this text.",
 ];
 
 impl Session {
-    pub(super) fn about_client(&mut self, arguments: Arguments<'_>, replies: &mut Replies) {
-        let asked = |word| arguments.is(1, word);
-        let mut takes = |count: usize, word: &str| {
-            let right = arguments.len() == count;
-            if !right {
+    pub(super) fn client(&mut self, arguments: Arguments<'_>, replies: &mut ReplyWriter) {
+        let is = |word| arguments.is(1, word);
+        let mut has_count = |count: usize, word: &str| {
+            let is_valid = arguments.len() == count;
+            if !is_valid {
                 wrong_count(replies, &format!("client|{word}"));
             }
-            right
+            is_valid
         };
-        if asked("SETINFO") {
-            if takes(4, "setinfo") {
+        if is("SETINFO") {
+            if has_count(4, "setinfo") {
                 replies.ok();
             }
-        } else if asked("SETNAME") {
-            if takes(3, "setname") && self.rename(arguments.get(2).unwrap_or_default(), replies) {
+        } else if is("SETNAME") {
+            if has_count(3, "setname") && self.rename(arguments.get(2).unwrap_or_default(), replies)
+            {
                 replies.ok();
             }
-        } else if asked("GETNAME") {
-            match (takes(2, "getname"), self.name.is_empty()) {
+        } else if is("GETNAME") {
+            match (has_count(2, "getname"), self.name.is_empty()) {
                 (true, true) => replies.null(self.version),
                 (true, false) => replies.bulk(&self.name),
                 (false, _) => {}
             }
-        } else if asked("ID") {
-            if takes(2, "id") {
+        } else if is("ID") {
+            if has_count(2, "id") {
                 replies.integer(self.number());
             }
-        } else if asked("INFO") {
-            if takes(2, "info") {
+        } else if is("INFO") {
+            if has_count(2, "info") {
                 replies.verbatim(&self.line(), self.version);
             }
-        } else if asked("NO-EVICT") || asked("NO-TOUCH") {
-            match (takes(3, "no-evict"), arguments.is(2, "ON") || arguments.is(2, "OFF")) {
+        } else if is("NO-EVICT") || is("NO-TOUCH") {
+            match (has_count(3, "no-evict"), arguments.is(2, "ON") || arguments.is(2, "OFF")) {
                 (true, true) => replies.ok(),
                 (true, false) => replies.error("ERR syntax error"),
                 (false, _) => {}
             }
-        } else if asked("HELP") {
+        } else if is("HELP") {
             replies.array(HELP.len());
             for line in HELP {
                 replies.simple(line);
@@ -64,21 +65,21 @@ impl Session {
         }
     }
 
-    /// Its number, which no other connection has.
+    /// Returns its unique number.
     pub(super) fn number(&self) -> i64 {
         i64::try_from(self.id).unwrap_or(i64::MAX)
     }
 
-    /// Takes another name, if it is one that fits into a line of such names; says so if not.
-    pub(super) fn rename(&mut self, name: &[u8], replies: &mut Replies) -> bool {
-        let right = name.iter().all(|letter| (b'!'..=b'~').contains(letter));
-        if right {
+    /// Sets the name if its characters are valid, and replies with an error otherwise.
+    pub(super) fn rename(&mut self, name: &[u8], replies: &mut ReplyWriter) -> bool {
+        let is_valid = name.iter().all(|letter| (b'!'..=b'~').contains(letter));
+        if is_valid {
             self.name = name.into();
         } else {
             replies
                 .error("ERR Client names cannot contain spaces, newlines or special characters.");
         }
-        right
+        is_valid
     }
 
     fn line(&self) -> String {

@@ -1,21 +1,21 @@
-//! `HELLO`: which version of the protocol, by whom, and who is there.
+//! `HELLO`: selects the protocol version, authenticates, and describes the server.
 
 use super::Session;
 use crate::resp::arguments::Arguments;
 use crate::resp::integer;
-use crate::resp::replies::{Replies, Shown, Version};
+use crate::resp::reply_writer::{Excerpt, ReplyWriter, Version};
 
-const NOT_TRUSTED: &str = "NOAUTH HELLO must be called with the client already authenticated, \
+const NOT_AUTHENTICATED: &str = "NOAUTH HELLO must be called with the client already authenticated, \
     otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client \
     and select the RESP protocol version at the same time";
 
 impl Session {
-    /// All of it is done, or nothing is.
+    /// Applies all options, or none if one is invalid.
     pub(super) fn hello(
         &mut self,
         arguments: Arguments<'_>,
         password: Option<&str>,
-        replies: &mut Replies,
+        replies: &mut ReplyWriter,
     ) {
         let version = match arguments.get(1).map(integer) {
             None => self.version,
@@ -40,19 +40,19 @@ impl Session {
                     at += 2;
                 }
                 _ => {
-                    let option = Shown(option);
+                    let option = Excerpt(option);
                     return replies
                         .error(format_args!("ERR Syntax error in HELLO option '{option}'"));
                 }
             }
         }
         if let Some((user, given)) = credentials
-            && let Err(not_taken) = self.trust(user, given, password)
+            && let Err(error) = self.check_password(user, given, password)
         {
-            return not_taken.tell(replies);
+            return error.write(replies);
         }
-        if !self.is_trusted {
-            return replies.error(NOT_TRUSTED);
+        if !self.is_authenticated {
+            return replies.error(NOT_AUTHENTICATED);
         }
         if let Some(name) = name
             && !self.rename(name, replies)

@@ -1,9 +1,9 @@
-//! The numbers of a snapshot as bytes.
+//! The binary format of snapshots.
 
 use sluicegate_core::Time;
 
-use super::fault::SnapshotFault;
-use crate::memory::hash::HashKey;
+use super::read_error::SnapshotReadError;
+use crate::memory::fingerprint::HashKey;
 
 pub(super) const MAGIC: [u8; 8] = *b"SLUICEGT";
 pub(super) const VERSION: u32 = 1;
@@ -15,13 +15,13 @@ pub(super) const END: u32 = 3;
 /// A fingerprint and its word.
 pub(super) const WORD_BYTES: usize = 16;
 
-/// What a snapshot begins with.
+/// The header of a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Header {
     pub(super) key: HashKey,
     pub(super) epoch: Time,
     pub(super) taken: Time,
-    /// How many counters there were, about.
+    /// The approximate number of counters.
     pub(super) about: u64,
 }
 
@@ -40,20 +40,20 @@ impl Header {
         bytes
     }
 
-    pub(super) fn decode(bytes: &[u8]) -> Result<Self, SnapshotFault> {
+    pub(super) fn decode(bytes: &[u8]) -> Result<Self, SnapshotReadError> {
         let mut fields = Fields { left: bytes };
-        if fields.chunk().ok_or(SnapshotFault::CutShort)? != MAGIC {
-            return Err(SnapshotFault::Foreign);
+        if fields.chunk().ok_or(SnapshotReadError::CutShort)? != MAGIC {
+            return Err(SnapshotReadError::Foreign);
         }
-        // Before the checksum: another version may have it elsewhere.
-        let found = fields.u32().ok_or(SnapshotFault::CutShort)?;
+        // Before the checksum, whose position may differ in another version.
+        let found = fields.u32().ok_or(SnapshotReadError::CutShort)?;
         if found != VERSION {
-            return Err(SnapshotFault::Version { found });
+            return Err(SnapshotReadError::Version { found });
         }
         if bytes.len() < Self::BYTES {
-            return Err(SnapshotFault::CutShort);
+            return Err(SnapshotReadError::CutShort);
         }
-        Self::verified(bytes, fields).ok_or(SnapshotFault::Header)
+        Self::verified(bytes, fields).ok_or(SnapshotReadError::Header)
     }
 
     fn verified(bytes: &[u8], mut fields: Fields<'_>) -> Option<Self> {
@@ -65,7 +65,7 @@ impl Header {
     }
 }
 
-/// What a block begins with.
+/// The header of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct BlockHead {
     pub(super) kind: u32,
@@ -77,7 +77,7 @@ pub(super) struct BlockHead {
 impl BlockHead {
     pub(super) const BYTES: usize = 16;
 
-    /// The head of these entries; `None` if they are too many for one block.
+    /// Returns the header of these entries; `None` if they are too many for one block.
     pub(super) fn of(kind: u32, entries: usize, bytes: &[u8]) -> Option<Self> {
         let (entries, length) = (entries.try_into().ok()?, bytes.len().try_into().ok()?);
         let head = Self { kind, entries, length, checksum: 0 };
@@ -103,7 +103,7 @@ impl BlockHead {
         })
     }
 
-    /// The checksum this head should have, with these entries.
+    /// Returns the checksum of this header with these entries.
     pub(super) fn checksum_with(&self, entries: &[u8]) -> u32 {
         let mut hasher = crc32fast::Hasher::new();
         hasher.update(&self.encode()[..12]);
@@ -112,7 +112,7 @@ impl BlockHead {
     }
 }
 
-/// Bytes that are left to be read.
+/// The bytes that are left to read.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fields<'a> {
     pub(super) left: &'a [u8],

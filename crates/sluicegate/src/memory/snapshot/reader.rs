@@ -1,51 +1,63 @@
-//! Reading a snapshot, block by block. Any bytes may be read: nothing is believed before it was
-//! verified, and no memory is taken for what is not there.
+//! The reader of snapshots, block by block.
+//!
+//! Accepts any input: nothing is used before it is verified, and no memory is allocated for
+//! entries that are not there.
 
 use std::io::Read;
 
 use sluicegate_core::{State, Time};
 
-use super::fault::SnapshotFault;
 use super::format::{BlockHead, END, Fields, Header, RECORDS, WORD_BYTES, WORDS};
-use crate::memory::hash::Fingerprint;
-use crate::memory::word::{Mark, Word};
+use super::read_error::SnapshotReadError;
+use crate::memory::fingerprint::Fingerprint;
+use crate::memory::word::{LimitTag, Word};
 
 #[derive(Debug)]
 pub(super) struct Reader<R> {
     input: R,
     block: Vec<u8>,
-    /// Entries of all blocks so far.
+    /// The number of entries in all blocks so far.
     entries: u64,
 }
 
 /// One counter.
 #[derive(Debug)]
 pub(super) enum Entry {
-    Word { name: Fingerprint, word: Word },
-    Record { name: Fingerprint, mark: Mark, share: u16, fresh_at: Time, state: State },
+    Word {
+        name: Fingerprint,
+        word: Word,
+    },
+    OverflowState {
+        name: Fingerprint,
+        limit_tag: LimitTag,
+        share: u16,
+        recovered_at: Time,
+        state: State,
+    },
 }
 
 impl<R: Read> Reader<R> {
-    pub(super) fn begin(mut input: R) -> Result<(Self, Header), SnapshotFault> {
+    pub(super) fn begin(mut input: R) -> Result<(Self, Header), SnapshotReadError> {
         let mut bytes = Vec::with_capacity(Header::BYTES);
         input.by_ref().take(Header::BYTES as u64).read_to_end(&mut bytes)?;
         let header = Header::decode(&bytes)?;
         Ok((Self { input, block: Vec::new(), entries: 0 }, header))
     }
 
-    /// Hands out the entries of the next block; whether there was one. `false` means that all
-    /// there ever was has been read.
-    pub(super) fn block(&mut self, keep: impl FnMut(Entry)) -> Result<bool, SnapshotFault> {
+    /// Passes the entries of the next block to `keep`; returns whether there was a block.
+    ///
+    /// `false` means that the whole file has been read.
+    pub(super) fn block(&mut self, keep: impl FnMut(Entry)) -> Result<bool, SnapshotReadError> {
         let mut head = [0; BlockHead::BYTES];
         self.input.read_exact(&mut head)?;
-        let head = BlockHead::decode(head).ok_or(SnapshotFault::Damaged)?;
+        let head = BlockHead::decode(head).ok_or(SnapshotReadError::Damaged)?;
         self.block.clear();
         self.input.by_ref().take(head.length.into()).read_to_end(&mut self.block)?;
         if self.block.len() < head.length as usize {
-            return Err(SnapshotFault::CutShort);
+            return Err(SnapshotReadError::CutShort);
         }
         if head.checksum_with(&self.block) != head.checksum {
-            return Err(SnapshotFault::Damaged);
+            return Err(SnapshotReadError::Damaged);
         }
         let mut fields = Fields { left: &self.block };
         let read = match head.kind {
@@ -53,11 +65,11 @@ impl<R: Read> Reader<R> {
             RECORDS => records(fields, head.entries, keep),
             END => {
                 let all = fields.u64() == Some(self.entries);
-                return if all { Ok(false) } else { Err(SnapshotFault::Damaged) };
+                return if all { Ok(false) } else { Err(SnapshotReadError::Damaged) };
             }
             _ => None,
         };
-        read.ok_or(SnapshotFault::Damaged)?;
+        read.ok_or(SnapshotReadError::Damaged)?;
         self.entries += u64::from(head.entries);
         Ok(true)
     }
@@ -69,8 +81,8 @@ fn words(mut fields: Fields<'_>, entries: u32, mut keep: impl FnMut(Entry)) -> O
     }
     while !fields.left.is_empty() {
         let (name, word) = (name(&mut fields)?, Word::from_bits(fields.u64()?));
-        // Only what a word can tell alone is ever written here.
-        if word.bare() != word || !word.is_ready() || word.is_vacant() {
+        // Only words without a lock or a record are ever written here.
+        if word.for_snapshot() != word || !word.is_ready() || word.is_vacant() {
             return None;
         }
         keep(Entry::Word { name, word });
@@ -81,12 +93,12 @@ fn words(mut fields: Fields<'_>, entries: u32, mut keep: impl FnMut(Entry)) -> O
 fn records(mut fields: Fields<'_>, entries: u32, mut keep: impl FnMut(Entry)) -> Option<()> {
     for _ in 0..entries {
         let name = name(&mut fields)?;
-        let mark = Mark::from_bits(fields.u16()?.into());
-        let (share, fresh_at) = (fields.u16()?, Time::from_micros(fields.u64()?));
+        let limit_tag = LimitTag::from_bits(fields.u16()?.into());
+        let (share, recovered_at) = (fields.u16()?, Time::from_micros(fields.u64()?));
         let length = fields.u32()?;
         let mut bytes = fields.slice(length as usize)?;
         let state = State::decode(&mut bytes).ok().filter(|_| bytes.is_empty())?;
-        keep(Entry::Record { name, mark, share, fresh_at, state });
+        keep(Entry::OverflowState { name, limit_tag, share, recovered_at, state });
     }
     fields.left.is_empty().then_some(())
 }

@@ -5,10 +5,10 @@ use super::writer::Writer;
 use super::*;
 use crate::clock::ManualClock;
 use crate::limiter::Limiter;
-use crate::memory::hash::{Fingerprint, HashKey};
-use crate::memory::records::Record;
-use crate::memory::word::{Epoch, Mark, Word};
-use crate::memory::{MemoryOptions, SnapshotFault};
+use crate::memory::fingerprint::{Fingerprint, HashKey};
+use crate::memory::overflow::OverflowState;
+use crate::memory::word::{Epoch, LimitTag, Word};
+use crate::memory::{MemoryOptions, SnapshotReadError};
 
 const KEY: HashKey = HashKey { first: 0x0123_4567_89ab_cdef, second: 0xfedc_ba98_7654_3210 };
 
@@ -17,28 +17,29 @@ fn header() -> Header {
     Header { key: KEY, epoch: time, taken: time, about: 2 }
 }
 
-fn restored(bytes: &[u8]) -> (Memory<ManualClock>, Restored) {
+fn restored(bytes: &[u8]) -> (Memory<ManualClock>, RestoreReport) {
     MemoryOptions::new().restore_from(ManualClock::default(), bytes).unwrap()
 }
 
-/// A file as it was written once, and has to be read for ever: four taken from a bucket and four
-/// from a log, each field apart. Its checksums were verified apart from the code.
+/// A file in the frozen format: four taken from a bucket and four from a log.
+///
+/// Each field separately. Its checksums were computed independently of the code.
 const GOLDEN: [&str; 6] = [
-    // Magic, version, key of the hash, epoch, time, about how many, checksum.
+    // Magic, version, hash key, epoch, time, approximate count, checksum.
     "534c554943454754 01000000 efcdab8967452301 1032547698badcfe 0040204648470600 \
      40822f4648470600 0200000000000000 bc82e239",
-    // One record of 35 bytes: fingerprint, mark, share, when it is fresh, length, state.
+    // One record of 35 bytes: fingerprint, tag, share, recovery time, length, state.
     "02000000 01000000 23000000 1055ea3a",
     "916da1cfa7103858 bf02 6666 4026c31c49470600 0b000000 0501c084beb184e9910304",
-    // One word of 16 bytes: fingerprint, and the word with its time and its mark.
+    // One word of 16 bytes: fingerprint, and the word with its time and its tag.
     "01000000 01000000 10000000 b2e60746",
     "6e959d915ff64af3 40eae3550000 bf03",
-    // The end: two in all.
+    // The end: two in total.
     "03000000 00000000 08000000 c4a755e4 0200000000000000",
 ];
 
 #[test]
-fn the_format_stays_what_it_is() {
+fn the_format_is_stable() {
     let clock = ManualClock::default();
     let limiter = Limiter::new(MemoryOptions::new().build_keyed(clock.clone(), KEY));
     let bucket = Limit::token_bucket("api", "10/hour".parse().unwrap()).unwrap();
@@ -65,18 +66,19 @@ fn the_format_stays_what_it_is() {
 }
 
 #[test]
-fn what_comes_later_in_the_file_counts() {
+fn later_entries_take_precedence() {
     let header = header();
     let epoch = Epoch::new(header.epoch);
     let (name, limit) =
         (Fingerprint::new(7), Limit::token_bucket("api", "10/hour".parse().unwrap()).unwrap());
-    let mark = Mark::of(&limit);
+    let limit_tag = LimitTag::of(&limit);
     let bucket = |secs| State::whole_bucket(header.epoch + Span::from_secs(secs));
-    let word = |secs| Word::EMPTY.marked(mark).with_state(&bucket(secs), epoch).unwrap();
-    let record = |count| Record {
+    let word =
+        |secs| Word::EMPTY.with_limit_tag(limit_tag).with_state(&bucket(secs), epoch).unwrap();
+    let record = |count| OverflowState {
         owner: Some(name),
         state: State::Window { start: header.epoch, end: header.epoch + Span::from_secs(9), count },
-        fresh_at: header.epoch + Span::from_secs(9),
+        recovered_at: header.epoch + Span::from_secs(9),
         share: 5,
     };
     // A word, then a record, then another, then a word again: each replaces the one before.
@@ -87,8 +89,8 @@ fn what_comes_later_in_the_file_counts() {
         for place in 1..=last {
             match place {
                 1 => writer.word(name, word(20)),
-                2 => writer.record(name, mark, &record(2)),
-                3 => writer.record(name, mark, &record(3)),
+                2 => writer.record(name, limit_tag, &record(2)),
+                3 => writer.record(name, limit_tag, &record(3)),
                 _ => writer.word(name, word(10)),
             }
             writer.flush().unwrap();
@@ -102,14 +104,14 @@ fn what_comes_later_in_the_file_counts() {
             Some(record) => store.records.read(record, |record| record.state.clone()).unwrap(),
             None => word.state(store.epoch),
         });
-        assert_eq!(word.mark(), mark);
+        assert_eq!(word.limit_tag(), limit_tag);
     }
     assert_eq!(states, [bucket(20), record(2).state, record(3).state, bucket(10)]);
 }
 
-/// The checksums are right, but no store ever writes this.
+/// The checksums are valid, but no store ever writes this.
 #[test]
-fn what_no_store_writes_is_not_believed() {
+fn impossible_entries_are_rejected() {
     let name = Fingerprint::new(7);
     let bad_words = [
         Word::EMPTY,
@@ -123,14 +125,17 @@ fn what_no_store_writes_is_not_believed() {
         writer.word(name, word);
         writer.end().unwrap();
         let (store, restored) = restored(&bytes);
-        assert!(matches!(restored.fault(), Some(SnapshotFault::Damaged)), "{word:?}: {restored}");
+        assert!(
+            matches!(restored.fault(), Some(SnapshotReadError::Damaged)),
+            "{word:?}: {restored}"
+        );
         assert!(store.is_empty());
     }
 }
 
 #[test]
 fn a_word_that_does_not_fit_any_more_is_a_record() {
-    // Nine years ahead of an epoch that is long ago is decades ahead of ours only in theory.
+    // Nine years ahead of an old epoch: decades ahead of ours, which is only possible in theory.
     let header = Header { epoch: Time::from_micros(3 << 50), ..header() };
     let word = Word::from_bits((1 << 48) - 1);
     let mut bytes = Vec::new();
@@ -146,7 +151,7 @@ fn a_word_that_does_not_fit_any_more_is_a_record() {
 
 /// A file whose clock was an hour ahead of the one it is read under.
 #[test]
-fn what_is_moved_back_is_fresh_as_much_earlier_and_the_calendar_stays() {
+fn shifted_counters_recover_earlier_and_calendar_windows_do_not() {
     let hour = Span::from_secs(3_600);
     let header = Header { taken: header().taken + hour, ..header() };
     let at = |secs| header.taken + Span::from_secs(secs);
@@ -156,21 +161,26 @@ fn what_is_moved_back_is_fresh_as_much_earlier_and_the_calendar_stays() {
     let mut writer = Writer::begin(&mut bytes, &header).unwrap();
     for (name, state) in [(7, &window), (8, &fraction)] {
         let name = Fingerprint::new(name);
-        let record = Record { owner: Some(name), state: state.clone(), fresh_at: at(9), share: 1 };
-        writer.record(name, Mark::from_bits(0), &record);
+        let record = OverflowState {
+            owner: Some(name),
+            state: state.clone(),
+            recovered_at: at(9),
+            share: 1,
+        };
+        writer.record(name, LimitTag::from_bits(0), &record);
     }
     writer.end().unwrap();
     let (store, restored) = restored(&bytes);
     assert_eq!((restored.counters(), restored.ahead()), (2, hour));
-    let fresh_at = |name| {
+    let recovered_at = |name| {
         let word = store.table.find(Fingerprint::new(name)).unwrap().word;
-        store.records.read(word.record().unwrap(), |record| record.fresh_at).unwrap()
+        store.records.read(word.record().unwrap(), |record| record.recovered_at).unwrap()
     };
-    assert_eq!(fresh_at(7), at(9));
-    assert_eq!(fresh_at(8) + hour, at(9));
+    assert_eq!(recovered_at(7), at(9));
+    assert_eq!(recovered_at(8) + hour, at(9));
 }
 
-/// A bucket that is full again a third of a microsecond after a time, as bytes.
+/// A bucket that is full a third of a microsecond after a time, as bytes.
 fn fraction(time: Time) -> Vec<u8> {
     let mut bytes = Vec::new();
     State::whole_bucket(time).encode(&mut bytes);
@@ -179,7 +189,7 @@ fn fraction(time: Time) -> Vec<u8> {
     bytes
 }
 
-/// What is written to it; something is done after each write.
+/// A writer that runs a callback after each write.
 struct Interrupted<F> {
     bytes: Vec<u8>,
     after_each: F,
@@ -205,17 +215,17 @@ fn taken_by(limiter: &Limiter<Memory<ManualClock>>, limit: &Limit, keys: std::op
 }
 
 #[test]
-fn nobody_is_missed_whose_page_is_divided_meanwhile() {
+fn no_key_is_missed_when_its_page_is_split_during_a_save() {
     const KEYS: u32 = 10_000;
     let limiter = Limiter::new(Memory::with_clock(ManualClock::default()));
     let limit = Limit::token_bucket("api", "10/hour".parse().unwrap()).unwrap();
     taken_by(&limiter, &limit, 0..KEYS);
-    let mut newcomers = KEYS;
-    // Pages that were not looked at yet send half of their keys to ones that were not there.
+    let mut new_keys = KEYS;
+    // Pages not copied yet are split, which moves half of their keys to new pages.
     let after_each = || {
-        let more = if newcomers < 20 * KEYS { KEYS } else { 0 };
-        taken_by(&limiter, &limit, newcomers..newcomers + more);
-        newcomers += more;
+        let more = if new_keys < 20 * KEYS { KEYS } else { 0 };
+        taken_by(&limiter, &limit, new_keys..new_keys + more);
+        new_keys += more;
     };
     let mut out = Interrupted { bytes: Vec::new(), after_each };
     limiter.store().save_to(&mut out).unwrap();
@@ -229,7 +239,7 @@ fn nobody_is_missed_whose_page_is_divided_meanwhile() {
 }
 
 #[test]
-fn who_is_being_decided_on_is_waited_for() {
+fn a_locked_counter_is_waited_for() {
     let limiter = Limiter::new(Memory::with_clock(ManualClock::default()));
     let store = limiter.store();
     let bucket = Limit::token_bucket("api", "10/hour".parse().unwrap()).unwrap();
@@ -250,13 +260,13 @@ fn who_is_being_decided_on_is_waited_for() {
             store.save_to(&mut out).unwrap();
             out.bytes
         });
-        // It has begun; a few turns more, and it is where it has to wait.
+        // The save has begun; after a few yields it is where it has to wait.
         signs.recv().unwrap();
         (0..10_000).for_each(|_| std::thread::yield_now());
         let share = u16::MAX / 10;
-        let fresh_at = log.fresh_at(&state);
+        let recovered_at = log.recovered_at(&state);
         let owner = Some(store.key.counter(&checks[1]));
-        store.records.put(record, Record { owner, state, fresh_at, share });
+        store.records.put(record, OverflowState { owner, state, recovered_at, share });
         for found in locked {
             found.cell.unlock(found.word);
         }

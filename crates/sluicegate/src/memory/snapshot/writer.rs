@@ -1,13 +1,13 @@
-//! Writing a snapshot, block by block.
+//! The writer of snapshots, block by block.
 
 use std::io::{self, Write};
 
 use super::format::{BlockHead, END, Header, RECORDS, WORDS};
-use crate::memory::hash::Fingerprint;
-use crate::memory::records::Record;
-use crate::memory::word::{Mark, Word};
+use crate::memory::fingerprint::Fingerprint;
+use crate::memory::overflow::OverflowState;
+use crate::memory::word::{LimitTag, Word};
 
-/// A block is written when its records take up this much.
+/// The size at which a block of records is written.
 const ENOUGH: usize = 256 << 10;
 
 #[derive(Debug)]
@@ -44,16 +44,21 @@ impl<W: Write> Writer<W> {
     pub(super) fn word(&mut self, name: Fingerprint, word: Word) {
         self.words.entries += 1;
         self.words.bytes.extend(name.bits().to_le_bytes());
-        self.words.bytes.extend(word.bare().bits().to_le_bytes());
+        self.words.bytes.extend(word.for_snapshot().bits().to_le_bytes());
     }
 
-    /// Writes nothing yet: the counter is locked.
-    pub(super) fn record(&mut self, name: Fingerprint, mark: Mark, record: &Record) {
+    /// Only buffers the entry, because the counter is locked.
+    pub(super) fn record(
+        &mut self,
+        name: Fingerprint,
+        limit_tag: LimitTag,
+        record: &OverflowState,
+    ) {
         let bytes = &mut self.records.bytes;
         bytes.extend(name.bits().to_le_bytes());
-        bytes.extend(u16::try_from(mark.bits()).unwrap_or(u16::MAX).to_le_bytes());
+        bytes.extend(u16::try_from(limit_tag.bits()).unwrap_or(u16::MAX).to_le_bytes());
         bytes.extend(record.share.to_le_bytes());
-        bytes.extend(record.fresh_at.as_micros().to_le_bytes());
+        bytes.extend(record.recovered_at.as_micros().to_le_bytes());
         let length_at = bytes.len();
         bytes.extend([0; 4]);
         record.state.encode(bytes);
@@ -82,7 +87,7 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Writes the end; returns the number of entries and of bytes.
+    /// Writes the end; returns the numbers of entries and of bytes.
     pub(super) fn end(mut self) -> io::Result<(u64, u64)> {
         self.flush()?;
         self.bytes += write(&mut self.out, END, 0, &self.entries.to_le_bytes())?;

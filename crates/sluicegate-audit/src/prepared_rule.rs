@@ -1,0 +1,168 @@
+//! A rule of a header, prepared for the audit: the limit to replay, and its bound.
+
+use sluicegate_core::{Limit, Per, Quota, Slices};
+
+use crate::trace::header::{HeaderError, OutagePolicy, RuleSpec};
+
+/// A rule, prepared for the audit.
+#[derive(Debug)]
+pub(crate) struct Rule {
+    pub(crate) name: String,
+    /// The limit in readable form.
+    pub(crate) title: String,
+    pub(crate) kind: Kind,
+    pub(crate) on_store_error: Option<OutagePolicy>,
+    /// The rule as in the header.
+    pub(crate) spec: RuleSpec,
+}
+
+/// The checks that are possible for a rule.
+#[derive(Debug)]
+pub(crate) enum Kind {
+    /// Units that recover with time.
+    Counted(Counted),
+    /// Slots that are held and released.
+    Held(Held),
+    /// None, with the reason.
+    Unchecked(&'static str),
+}
+
+/// A limit whose units recover with time.
+#[derive(Debug)]
+pub(crate) struct Counted {
+    pub(crate) limit: Limit,
+    pub(crate) bound: Bound,
+}
+
+/// Slots that are held for a lease.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Held {
+    pub(crate) slots: u64,
+    pub(crate) lease_us: u64,
+}
+
+/// The bound on admissions, derived from the quota alone and not from the audited code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Bound {
+    /// `burst` and `amount` per `period` over any time.
+    Envelope { amount: u64, period: u64, burst: u64 },
+    /// One, and `amount` per `period`, leave in any time; up to `places` are on their way.
+    Releases { amount: u64, period: u64, places: u64 },
+    /// `amount` in each calendar period.
+    Calendar { amount: u64, per: Per },
+    /// `amount` in any time of this length.
+    AnySpan { amount: u64, length: u64 },
+    /// `amount` in any time of the first length, below twice that in any of the second.
+    TwoSpans { amount: u64, length: u64, window: u64 },
+}
+
+impl Rule {
+    pub(crate) fn new(name: &str, spec: &RuleSpec) -> Result<Self, HeaderError> {
+        let kind = kind(name, spec).map_err(|why| {
+            HeaderError::new(format!("cannot use the rule `{}`: {why}", name.escape_debug()))
+        })?;
+        Ok(Self {
+            name: name.to_owned(),
+            title: spec.to_string(),
+            kind,
+            on_store_error: spec.on_store_error,
+            spec: spec.clone(),
+        })
+    }
+
+    /// Returns the name of its counters.
+    pub(crate) fn family(&self) -> &str {
+        self.spec.counter.as_deref().unwrap_or(&self.name)
+    }
+}
+
+fn kind(name: &str, spec: &RuleSpec) -> Result<Kind, String> {
+    if spec.by_node {
+        return Ok(Kind::Unchecked(
+            "counters of a single node are decided before those of the store, at another time",
+        ));
+    }
+    match spec.algorithm.as_str() {
+        "concurrency" => return held(spec),
+        "cooldown" => {
+            return Ok(Kind::Unchecked(
+                "a cooldown depends on failures, which traces do not contain",
+            ));
+        }
+        _ => {}
+    }
+    if spec.timezone.as_deref().is_some_and(|zone| !zone.eq_ignore_ascii_case("utc")) {
+        return Ok(Kind::Unchecked("only calendar windows in UTC are supported"));
+    }
+    let Some(text) = &spec.quota else {
+        return Err(format!(
+            "it has no `quota`; write one, as in `\"algorithm\":\"{}\",\"quota\":\"100/min\"`",
+            spec.algorithm
+        ));
+    };
+    let quota: Quota = text.parse().map_err(|error| format!("{error}"))?;
+    let limit = limit(name.to_owned(), spec, quota)?;
+    Ok(Kind::Counted(Counted { limit, bound: bound(spec, quota)? }))
+}
+
+fn held(spec: &RuleSpec) -> Result<Kind, String> {
+    match (spec.slots, spec.lease_ms) {
+        (Some(slots @ 1..), Some(lease @ 1..)) => {
+            Ok(Kind::Held(Held { slots: slots.into(), lease_us: lease.saturating_mul(1_000) }))
+        }
+        _ => Err("concurrency needs `slots` and `lease_ms`, each at least 1".to_owned()),
+    }
+}
+
+/// The defaults of rule files: ten slices if strict, else one.
+fn slices(spec: &RuleSpec) -> u32 {
+    spec.slices.unwrap_or(if spec.strict { 10 } else { 1 })
+}
+
+fn limit(name: String, spec: &RuleSpec, quota: Quota) -> Result<Limit, String> {
+    let limit = match spec.algorithm.as_str() {
+        "token_bucket" => Limit::token_bucket(name, quota),
+        "leaky_bucket" => Limit::leaky_bucket(name, quota),
+        "queue" => Limit::queue(name, quota),
+        "fixed_window" => Limit::fixed_window(name, quota),
+        "sliding_log" => Limit::sliding_log(name, quota),
+        "sliding_window" => {
+            let count = slices(spec);
+            let slices = if spec.strict { Slices::Strict(count) } else { Slices::Weighted(count) };
+            Limit::sliding_window(name, quota, slices)
+        }
+        other => {
+            return Err(format!(
+                "`{}` is not an algorithm; use token_bucket, leaky_bucket, queue, fixed_window, \
+                 sliding_window, sliding_log, concurrency or cooldown",
+                other.escape_debug()
+            ));
+        }
+    };
+    limit.map_err(|error| error.reason().to_string())
+}
+
+fn bound(spec: &RuleSpec, quota: Quota) -> Result<Bound, String> {
+    let (amount, per) = (quota.amount(), quota.per());
+    if spec.algorithm == "fixed_window" {
+        return Ok(Bound::Calendar { amount, per });
+    }
+    let Per::Span(period) = per else {
+        return Err("a month has no fixed length; use a fixed window".to_owned());
+    };
+    let period = period.as_micros();
+    Ok(match spec.algorithm.as_str() {
+        "queue" => {
+            let places = quota.burst().unwrap_or(amount) + 1;
+            Bound::Releases { amount, period, places }
+        }
+        "sliding_log" => Bound::AnySpan { amount, length: period },
+        "sliding_window" if spec.strict => Bound::AnySpan { amount, length: period },
+        "sliding_window" if slices(spec) == 1 => Bound::Envelope { amount, period, burst: amount },
+        "sliding_window" => {
+            let length = period - period / u64::from(slices(spec));
+            Bound::TwoSpans { amount, length, window: period }
+        }
+        _ => Bound::Envelope { amount, period, burst: quota.burst().unwrap_or(amount) },
+    })
+}

@@ -1,0 +1,162 @@
+//! A store that records the decisions of another store in a trace.
+
+mod entry_builder;
+mod recorder;
+#[cfg(test)]
+mod tests;
+
+use sluicegate::{Applied, CheckError, Clock, Limiter, Store, SyncStore};
+use sluicegate_core::{Check, Decision, Ruling, Set, Span, Time};
+
+pub use self::recorder::Recorder;
+
+/// The longest time a request takes to reach a store after its caller gave up.
+const MAY_ARRIVE_WITHIN: Span = Span::from_secs(1);
+
+/// A store that records the decisions of another store in a trace.
+///
+/// It forwards every call and changes no decision. Each decision becomes an entry of the trace; a
+/// request whose caller gave up before the answer has an unknown outcome, so it becomes a gap.
+///
+/// ```
+/// use sluicegate::{Check, Limit, Limiter};
+/// use sluicegate_audit::{Header, Recorder, TraceWriter, RecordingStore};
+///
+/// let trace = TraceWriter::to(std::io::sink(), &Header::default())?;
+/// let recorder = Recorder::new(trace.clone(), "a", [7; 32]);
+/// let limiter = Limiter::new(RecordingStore::new(Limiter::in_memory(), recorder));
+/// let limit = Limit::token_bucket("api", "10/s".parse()?)?;
+/// assert!(limiter.check(Check::new(&limit, "user:42")).now()?.is_allowed());
+/// assert_eq!(trace.finish()?.entries, 1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct RecordingStore<S> {
+    inner: Limiter<S>,
+    recorder: Recorder,
+}
+
+impl<S: Store> RecordingStore<S> {
+    /// Wraps the store of this limiter, with a recorder for its decisions.
+    pub fn new(inner: Limiter<S>, recorder: Recorder) -> Self {
+        Self { inner, recorder }
+    }
+
+    /// Returns the wrapped store.
+    pub fn store(&self) -> &S {
+        self.inner.store()
+    }
+
+    /// Marks requests as in flight until they are answered.
+    fn in_flight(&self) -> InFlightGuard<'_, S> {
+        InFlightGuard { traced: self, asked_at: self.clock().now(), is_open: true }
+    }
+
+    fn record(
+        &self,
+        set: &Set<'_>,
+        decisions: &[Option<Decision>],
+        applied: Applied,
+        asked_at: Time,
+    ) {
+        let waited = self.clock().now().since(asked_at);
+        self.recorder.record(set, decisions, applied, waited);
+    }
+}
+
+/// Requests in flight. If the caller gives up, or no answer comes, they may have been charged
+/// nevertheless.
+struct InFlightGuard<'a, S: Store> {
+    traced: &'a RecordingStore<S>,
+    asked_at: Time,
+    is_open: bool,
+}
+
+impl<S: Store> Drop for InFlightGuard<'_, S> {
+    fn drop(&mut self) {
+        if self.is_open {
+            let until = self.traced.clock().now() + MAY_ARRIVE_WITHIN;
+            self.traced.recorder.lose(self.asked_at, until);
+        }
+    }
+}
+
+impl<S: Store> Store for RecordingStore<S> {
+    const TOGETHER: usize = S::TOGETHER;
+
+    type Clock = S::Clock;
+
+    fn clock(&self) -> &S::Clock {
+        self.store().clock()
+    }
+
+    async fn apply<'a>(
+        &'a self,
+        set: &'a Set<'a>,
+        decisions: &'a mut [Option<Decision>],
+    ) -> Result<Applied, CheckError> {
+        let mut in_flight = self.in_flight();
+        let applied = self.store().apply(set, decisions).await?;
+        in_flight.is_open = false;
+        self.record(set, decisions, applied, in_flight.asked_at);
+        Ok(applied)
+    }
+
+    fn apply_at_once(&self, set: &Set<'_>, decisions: &mut [Option<Decision>]) -> Option<Applied> {
+        let asked_at = self.clock().now();
+        let applied = self.store().apply_at_once(set, decisions)?;
+        self.record(set, decisions, applied, asked_at);
+        Some(applied)
+    }
+
+    fn apply_one_at_once(&self, set: &Set<'_>) -> Option<(Applied, Decision)> {
+        let asked_at = self.clock().now();
+        let (applied, decision) = self.store().apply_one_at_once(set)?;
+        self.record(set, &[Some(decision)], applied, asked_at);
+        Some((applied, decision))
+    }
+
+    /// One by one, because a batch does not report the time of each decision.
+    fn apply_each_at_once(&self, sets: &[Set<'_>], decisions: &mut Vec<Decision>) -> usize {
+        let before = decisions.len();
+        for set in sets {
+            let mut own = [None];
+            match (self.apply_at_once(set, &mut own).map(|applied| applied.ruling), own) {
+                (Some(Ruling::Admitted | Ruling::Refused), [Some(decision)]) => {
+                    decisions.push(decision);
+                }
+                _ => break,
+            }
+        }
+        decisions.len() - before
+    }
+
+    async fn apply_many<'a>(
+        &'a self,
+        sets: &'a [Set<'a>],
+        decisions: &'a mut [Option<Decision>],
+        applied: &'a mut Vec<Applied>,
+    ) -> Result<(), CheckError> {
+        let before = applied.len();
+        let mut in_flight = self.in_flight();
+        let done = self.store().apply_many(sets, decisions, applied).await;
+        // Undecided requests, if any, may have been in flight.
+        in_flight.is_open = done.is_err();
+        let mut rest = &*decisions;
+        for (set, applied) in sets.iter().zip(applied.iter().skip(before)) {
+            let Some((own, after)) = rest.split_at_checked(set.checks().len()) else { break };
+            self.record(set, own, *applied, in_flight.asked_at);
+            rest = after;
+        }
+        done
+    }
+
+    /// The result is not returned, so the outcome is unknown.
+    fn apply_detached(&self, check: Check<'_>) {
+        let in_flight = self.in_flight();
+        self.store().apply_detached(check);
+        drop(in_flight);
+    }
+}
+
+impl<S: SyncStore> SyncStore for RecordingStore<S> {}

@@ -1,0 +1,34 @@
+//! Only decisions, so that valgrind can count their instructions.
+
+use sluicegate_testkit::ServerKind;
+
+use crate::callers::{CALLERS, Draws};
+use crate::load::Asked;
+use crate::setup::{Busy, Ground};
+
+/// As many as fit into two calls.
+const TASKS: usize = 128;
+
+/// Runs decisions on one node and one server.
+pub(crate) fn on_one(times: usize) {
+    run(&Ground::new(ServerKind::Redis, 1), times);
+}
+
+/// The same on a cluster of three.
+pub(crate) fn on_cluster(times: usize) {
+    run(&Ground::cluster(ServerKind::Redis, 1), times);
+}
+
+fn run<S: Busy>(ground: &Ground<S>, times: usize) {
+    ground.each_task(TASKS, |node, task| {
+        let mut draws = Draws::new(task);
+        async move {
+            for _ in 0..times / TASKS {
+                Asked::one().about(&node, draws.below(CALLERS)).await;
+            }
+        }
+    });
+    assert_eq!(ground.without_server(), 0, "decided without the server");
+    let calls = ground.counted(|counts| counts.calls);
+    println!("{:.3} calls a decision", calls as f64 / times as f64);
+}

@@ -1,0 +1,207 @@
+//! Sends sets that arrived together to the server together.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use sluicegate::{Applied, CheckError, Clock as _};
+use sluicegate_core::{Check, Decision, Ruling, Scope, Set};
+use smallvec::SmallVec;
+use tokio::time::Instant;
+
+use super::deny::only_takes;
+use super::mixed_scope::ScopeSplit;
+use super::{Observation, Redis, counters_of};
+use crate::batcher::{BULK, BatchReply};
+use crate::deny_cache::ObservedAt;
+use crate::error::ServerError;
+use crate::script::{self, EncodedSet};
+use crate::topology::{Route, Topology};
+
+/// The most checks in one queued request.
+const MAX_CHECKS: usize = 64;
+/// The number of deadlines that each request of a batch may wait while the server answers others.
+const QUEUED: u32 = 100;
+/// The most sets of a batch that are in flight to a cluster at once.
+const MAX_CONCURRENT: usize = 128;
+
+/// Sets that are sent as one request, and their encoded form.
+struct SetGroup<'g> {
+    sets: &'g [Set<'g>],
+    encoded: SmallVec<[EncodedSet; 1]>,
+}
+
+/// How many of these sets may be in flight at once without reordering charges of any counter.
+fn wave(sets: &[Set<'_>]) -> usize {
+    let mut used: HashMap<(&str, &[u8]), bool> = HashMap::new();
+    for (index, set) in sets.iter().enumerate().take(MAX_CONCURRENT) {
+        let ordered = is_ordered(set);
+        let counters = set.checks().iter().map(|check| (check.limit().name(), check.key()));
+        for counter in counters.clone() {
+            if used.get(&counter).is_some_and(|others| !(ordered && *others)) {
+                return index;
+            }
+        }
+        used.extend(counters.map(|counter| (counter, ordered)));
+    }
+    sets.len().min(MAX_CONCURRENT)
+}
+
+/// Whether a set is one call in the queue of single requests, which keeps its order. A set of
+/// several keys may need several calls; a strict set and a large set use other queues. A set that
+/// does not only take could make the next answer from the deny cache wrong.
+fn is_ordered(set: &Set<'_>) -> bool {
+    let checks = set.checks();
+    let same_key = checks.windows(2).all(|pair| matches!(pair, [a, b] if a.key() == b.key()));
+    let plain = |check: &Check<'_>| check.scope() == Scope::Cluster && !check.is_strict();
+    same_key && checks.len() <= BULK && checks.iter().all(plain) && only_takes(set)
+}
+
+impl Redis {
+    pub(super) async fn decide_many<'a>(
+        &'a self,
+        sets: &'a [Set<'a>],
+        decisions: &'a mut [Option<Decision>],
+        applied: &'a mut Vec<Applied>,
+    ) -> Result<(), CheckError> {
+        let strict = |set: &Set<'_>| set.checks().iter().any(Check::is_strict);
+        if matches!(&*self.topology, Topology::Cluster(_))
+            || self.shared.has_replicas && sets.iter().any(strict)
+        {
+            return self.apply_concurrently(sets, decisions, applied).await;
+        }
+        let (mut sets, mut decisions) = (sets, decisions);
+        // The caller's time limit is for all sets. The store's own deadline is for each call.
+        let within = sets.iter().filter_map(Set::within).min();
+        let within = within.map(|within| self.shared.now() + Duration::from(within));
+        while !sets.is_empty() {
+            let group = self.group(sets);
+            let (batch, after) = sets.split_at(group.encoded.len().max(1));
+            let checks = batch.iter().map(|set| set.checks().len()).sum();
+            let (own, rest) = decisions.split_at_mut(checks);
+            match batch {
+                [alone] if group.encoded.len() < 2 => applied.push(self.decide(alone, own).await?),
+                _ => {
+                    let until = self.shared.until(QUEUED, within);
+                    self.decide_group(group, own, applied, until).await?;
+                }
+            }
+            (sets, decisions) = (after, rest);
+        }
+        Ok(())
+    }
+
+    /// Decides each set by itself, many concurrently: sets for one server share calls to it. A set
+    /// waits for earlier ones where they could overtake each other on a counter.
+    async fn apply_concurrently<'a>(
+        &'a self,
+        sets: &'a [Set<'a>],
+        decisions: &'a mut [Option<Decision>],
+        applied: &'a mut Vec<Applied>,
+    ) -> Result<(), CheckError> {
+        let (mut sets, mut rest) = (sets, decisions);
+        while !sets.is_empty() {
+            let (wave, later) = sets.split_at(wave(sets));
+            sets = later;
+            let mut futures = Vec::with_capacity(wave.len());
+            for set in wave {
+                let (own, after) = rest.split_at_mut(set.checks().len());
+                rest = after;
+                futures.push(self.decide(set, own));
+            }
+            for decided in join_all(futures).await {
+                applied.push(decided?);
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes the leading sets that one request can decide. Empty if the first set needs more than
+    /// that.
+    fn group<'g>(&self, sets: &'g [Set<'g>]) -> SetGroup<'g> {
+        let mut encoded = SmallVec::new();
+        let mut checks = 0;
+        for set in sets {
+            checks += set.checks().len();
+            let simple = matches!(ScopeSplit::of(set), ScopeSplit::Cluster)
+                && !script::is_contradictory(set);
+            if !simple || checks > MAX_CHECKS {
+                break;
+            }
+            let next = EncodedSet::new(set, &self.shared.key_space);
+            if counters_of(&next).iter().any(|counter| self.shared.pending.contains(*counter)) {
+                break;
+            }
+            encoded.push(next);
+        }
+        SetGroup { sets: sets.get(..encoded.len()).unwrap_or_default(), encoded }
+    }
+
+    async fn decide_group(
+        &self,
+        group: SetGroup<'_>,
+        decisions: &mut [Option<Decision>],
+        applied: &mut Vec<Applied>,
+        until: Instant,
+    ) -> Result<(), CheckError> {
+        let SetGroup { sets, encoded } = group;
+        let counters: Vec<_> = encoded.iter().map(counters_of).collect();
+        // Sets that the deny cache refuses are left out of the request.
+        let mut denied = Vec::with_capacity(sets.len());
+        let (mut rest, mut only_taken) = (&mut *decisions, true);
+        for (set, encoded) in sets.iter().zip(&encoded) {
+            let (own, after) = rest.split_at_mut(set.checks().len());
+            // An earlier set may refund units, or charge more than the limit.
+            only_taken &= only_takes(set);
+            denied.push(if set.checks().is_empty() {
+                Some(Applied::by_store(Ruling::Admitted, self.shared.clock.now()))
+            } else if only_taken {
+                self.deny(set, encoded, own)
+            } else {
+                None
+            });
+            rest = after;
+        }
+        let remaining = encoded.into_iter().zip(&denied).filter(|(_, denied)| denied.is_none());
+        let request: SmallVec<[EncodedSet; 1]> = remaining.map(|(encoded, _)| encoded).collect();
+        let to = Route { slot: 0, strict: false };
+        let reply = if request.is_empty() {
+            None
+        } else {
+            Some(self.topology.submit(request, to, until).await)
+        };
+        let (mut answers, failure) = match reply {
+            Some(Ok(BatchReply { answers, sent, received, .. })) => {
+                (Some((answers.into_iter(), (sent, received))), None)
+            }
+            Some(Err(failure)) => (None, Some(failure)),
+            None => (None, None),
+        };
+        let mut rest = decisions;
+        for ((set, denied), counters) in sets.iter().zip(denied).zip(&counters) {
+            let (own, after) = rest.split_at_mut(set.checks().len());
+            rest = after;
+            if let Some(denied) = denied {
+                applied.push(denied);
+                continue;
+            }
+            let explained: Result<Applied, ServerError> = match &mut answers {
+                Some((answers, (sent, received))) => match answers.next() {
+                    Some(answer) => {
+                        let when = ObservedAt { now: answer.now, sent: *sent, received: *received };
+                        let mut observation =
+                            Observation { answer, when, slot: 0, confirmed: true };
+                        self.explain(set, &mut observation, own, counters)
+                    }
+                    None => Err(self.unanswered()),
+                },
+                None => Err(failure.clone().unwrap_or_else(|| self.unanswered())),
+            };
+            applied.push(match explained {
+                Ok(applied) => applied,
+                Err(failure) => self.without_store(set, own, &failure)?,
+            });
+        }
+        Ok(())
+    }
+}

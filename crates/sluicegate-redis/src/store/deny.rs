@@ -1,0 +1,86 @@
+//! Refusals from the deny cache, without a call to the server.
+
+use sluicegate::{Applied, DecidedBy};
+use sluicegate_core::{Check, Decision, Mode, Operation, Ruling, Set, State, decide};
+use smallvec::SmallVec;
+
+use super::Redis;
+use crate::deny_cache::CachedState;
+use crate::script::{Cells, Counter, EncodedSet};
+
+impl Redis {
+    /// Returns the refusal of a set that the server would certainly refuse.
+    ///
+    /// Only for sets whose counters are all cached and have had nothing left since: as long as not
+    /// one unit is free, no node can have been admitted, and none can have made the wait longer. A
+    /// counter that has something left may have been charged by any node, so the server has to
+    /// decide. One decision over all counters then names the strictest limit and explains every
+    /// window, as the server would.
+    pub(super) fn deny(
+        &self,
+        set: &Set<'_>,
+        encoded: &EncodedSet,
+        decisions: &mut [Option<Decision>],
+    ) -> Option<Applied> {
+        let enforced = |check: &Check<'_>| check.gate() == Mode::Enforce;
+        if !self.uses_deny_cache || set.is_independent() || !only_takes(set) {
+            return None;
+        }
+        let machine = self.shared.clock.machine();
+        let mut cached_states: SmallVec<[(Counter, CachedState); 2]> = SmallVec::new();
+        for (index, check) in set.checks().iter().enumerate() {
+            let counter = encoded.counter(index);
+            if cached_states.iter().any(|(known, _)| *known == counter) {
+                continue;
+            }
+            let cached = self.cached_state(counter)?;
+            if check.limit().share_used(&cached.state, cached.at_latest(machine)) < u16::MAX {
+                return None;
+            }
+            cached_states.push((counter, cached));
+        }
+        if !set.checks().iter().all(enforced) {
+            return None;
+        }
+        let (cached_states, Cells { places, .. }) = (cached_states.into_iter(), Cells::of(set));
+        let cached_states: SmallVec<[CachedState; 2]> =
+            cached_states.map(|(_, cached)| cached).collect();
+        // The last possible time on the server is the one most likely to admit, and it refuses.
+        let latest = cached_states.iter().map(|cached| cached.at_latest(machine)).max()?;
+        let mut states: SmallVec<[State; 2]> =
+            cached_states.iter().map(|cached| cached.state.clone()).collect();
+        let ruling = decide(set, latest, &places, &mut states, decisions);
+        let exhausted = |decision: &Option<Decision>| {
+            decision.is_some_and(|decision| !decision.is_allowed() && decision.remaining() == 0)
+        };
+        // A state that this limit has to repair was written under another quota or a wrong clock:
+        // the store has to repair it, or it would be refused from the cache forever.
+        let mended =
+            || states.iter().zip(&cached_states).any(|(state, cached)| *state != cached.state);
+        if ruling != Ruling::Refused || !decisions.iter().all(exhausted) || mended() {
+            decisions.fill(None);
+            return None;
+        }
+        // Waits are computed from the earliest possible time, so that they are long enough.
+        let earliest = cached_states.iter().map(|cached| cached.at_earliest(machine)).min()?;
+        if earliest < latest {
+            for (state, cached) in states.iter_mut().zip(cached_states) {
+                *state = cached.state;
+            }
+            decide(set, earliest, &places, &mut states, decisions);
+        }
+        self.shared.counters.by_memory.one();
+        Some(Applied { ruling: Ruling::Refused, now: earliest, by: DecidedBy::Memory })
+    }
+
+    /// Returns the cached state of a counter from the server that has it.
+    fn cached_state(&self, counter: Counter) -> Option<CachedState> {
+        let handle = self.topology.handle(self.topology.slot(&self.shared, counter))?;
+        self.shared.deny_cache.trusted(counter, &handle.epoch)
+    }
+}
+
+/// Whether a set contains only takes.
+pub(super) fn only_takes(set: &Set<'_>) -> bool {
+    set.checks().iter().all(|check| matches!(check.operation(), Operation::Take(_)))
+}

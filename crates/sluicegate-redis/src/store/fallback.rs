@@ -1,0 +1,232 @@
+//! Decides without the server, by the `on_store_error` policy of each check.
+
+use sluicegate::{Applied, CheckError, Clock, DecidedBy, Store, next_set_id};
+use sluicegate_core::{
+    CellRef, Check, Cost, Decision, Limit, Mode, OnStoreError, Operation, Refusal, Ruling, Scope,
+    Set, State, Time, decide,
+};
+use smallvec::SmallVec;
+
+use super::Redis;
+use super::subset::{with_checks, without_refund};
+use crate::error::{ErrorKind, ServerError};
+use crate::script::Counter;
+
+/// How one check of a set is decided without the server.
+enum Fallback {
+    /// By this node's memory, under this limit.
+    Memory(Limit),
+    /// By policy, without counting.
+    Unasked { allowed: bool },
+}
+
+impl Fallback {
+    fn of(check: &Check<'_>, nodes: u32) -> Self {
+        match (check.scope(), check.outage(), check.operation()) {
+            // There is no local state that needs rescaling.
+            (Scope::Cluster, OnStoreError::Allow, _)
+            | (Scope::Cluster, _, Operation::Rescale { .. }) => Self::Unasked { allowed: true },
+            (Scope::Cluster, OnStoreError::Deny, _) => Self::Unasked { allowed: false },
+            (Scope::Cluster, OnStoreError::Local, _) => Self::Memory(check.limit().share_of(nodes)),
+            (Scope::Node, _, _) => Self::Memory(check.limit().clone()),
+        }
+    }
+
+    fn denies(&self, check: &Check<'_>) -> bool {
+        matches!(self, Self::Unasked { allowed: false }) && check.gate() == Mode::Enforce
+    }
+}
+
+impl Redis {
+    /// Decides a set without the server.
+    pub(super) fn without_store(
+        &self,
+        set: &Set<'_>,
+        decisions: &mut [Option<Decision>],
+        failure: &ServerError,
+    ) -> Result<Applied, CheckError> {
+        self.without_servers(set, decisions, failure, |_| failure.class)
+    }
+
+    /// Decides a set without its servers. `failure` is the first cause, and `class_of` returns the
+    /// kind of failure for each check.
+    pub(super) fn without_servers(
+        &self,
+        set: &Set<'_>,
+        decisions: &mut [Option<Decision>],
+        failure: &ServerError,
+        class_of: impl Fn(usize) -> ErrorKind,
+    ) -> Result<Applied, CheckError> {
+        if failure.class.passes_over() {
+            self.shared.counters.passed_over.one();
+            self.shared.passed_over.note(failure);
+        }
+        if set.checks().iter().any(refers_to_charge) {
+            return self.undo_locally(set, decisions, failure);
+        }
+        let nodes = self.topology.nodes();
+        let fallbacks: SmallVec<[Fallback; 4]> =
+            set.checks().iter().map(|check| Fallback::of(check, nodes)).collect();
+        for ((check, fallback), place) in set.checks().iter().zip(&fallbacks).zip(&mut *decisions) {
+            *place = match fallback {
+                Fallback::Unasked { allowed } => {
+                    Some(Decision::unasked(check.limit(), check.operation(), *allowed))
+                }
+                Fallback::Memory(_) => None,
+            };
+        }
+        let now = self.shared.clock.now();
+        let denied =
+            set.checks().iter().zip(&fallbacks).any(|(check, fallback)| fallback.denies(check));
+        if denied && !set.is_independent() {
+            for decision in decisions.iter_mut().flatten() {
+                *decision = decision.withdrawn();
+            }
+            self.shared.counters.denied_by_policy.one();
+            return Ok(Applied { ruling: Ruling::Refused, now, by: DecidedBy::Policy });
+        }
+        Ok(match self.by_share(set, &fallbacks, decisions, class_of) {
+            Some(applied) if denied && applied.ruling == Ruling::Admitted => {
+                Applied { ruling: Ruling::Refused, ..applied }
+            }
+            Some(applied) => applied,
+            None if denied => {
+                self.shared.counters.denied_by_policy.one();
+                Applied { ruling: Ruling::Refused, now, by: DecidedBy::Policy }
+            }
+            None => {
+                self.shared.counters.allowed_by_policy.one();
+                Applied { ruling: Ruling::Admitted, now, by: DecidedBy::Policy }
+            }
+        })
+    }
+
+    /// Decides the checks that this node's memory answers; `None` if there are none.
+    fn by_share(
+        &self,
+        set: &Set<'_>,
+        fallbacks: &[Fallback],
+        decisions: &mut [Option<Decision>],
+        class_of: impl Fn(usize) -> ErrorKind,
+    ) -> Option<Applied> {
+        let mut checks: SmallVec<[Check<'_>; 8]> = SmallVec::new();
+        let mut indexes: SmallVec<[(usize, Counter); 8]> = SmallVec::new();
+        let mut term_is_local = false;
+        for (index, (check, fallback)) in set.checks().iter().zip(fallbacks).enumerate() {
+            term_is_local &= check.is_alternative();
+            let Fallback::Memory(limit) = fallback else { continue };
+            let mut check = check.put_to(limit);
+            if check.scope() == Scope::Cluster && class_of(index).leaves_in_doubt() {
+                // The store may have refunded the units already; a second refund here would
+                // duplicate them.
+                check = without_refund(check);
+            }
+            // An alternative to a check that is not decided here has to admit by itself.
+            checks.push(if term_is_local { check } else { check.alone() });
+            indexes.push((index, self.shared.key_space.counter(&check)));
+            term_is_local = true;
+        }
+        if checks.is_empty() {
+            return None;
+        }
+        for (check, (index, counter)) in checks.iter().zip(&indexes) {
+            if let Some(shared) = set.checks().get(*index) {
+                self.seed(check, shared.limit(), *counter);
+            }
+        }
+        let own = with_checks(set, &checks);
+        let mut answers: SmallVec<[Option<Decision>; 8]> = checks.iter().map(|_| None).collect();
+        let applied = self.memory.apply_at_once(&own, &mut answers)?;
+        let charged = applied.ruling == Ruling::Admitted || set.is_independent();
+        for ((check, (index, counter)), answer) in checks.iter().zip(indexes).zip(answers) {
+            if let Some(decision) = answer.as_ref().filter(|_| charged) {
+                self.record_pending((check, counter), decision, applied);
+            }
+            if let Some(place) = decisions.get_mut(index) {
+                *place = answer;
+            }
+        }
+        if matches!(applied.ruling, Ruling::Admitted | Ruling::Refused) {
+            self.shared.counters.by_share.one();
+        }
+        Some(Applied { by: DecidedBy::Share, ..applied })
+    }
+
+    /// Starts from the last cached state of the store, if this node has no pending charge of its
+    /// own.
+    fn seed(&self, check: &Check<'_>, shared: &Limit, counter: Counter) {
+        if check.scope() == Scope::Node
+            || check.limit().holds()
+            || self.shared.pending.contains(counter)
+        {
+            return;
+        }
+        let Some(state) = self.shared.deny_cache.take(counter) else { return };
+        // The used fraction of the share is that of the whole limit.
+        let now = self.shared.clock.now();
+        let share = u128::from(shared.share_used(&state, now));
+        let capacity = u128::from(check.limit().capacity());
+        let mut units = (share * capacity).div_ceil(u128::from(u16::MAX));
+        if shared.counts_failures() && !is_blocked(&check.put_to(shared), state, now) {
+            // Pending attempts are seeded as failures, but do not block by themselves.
+            units = units.min(capacity - 1);
+        }
+        // Only the part that exceeds the units still in use here since the last fallback.
+        let units = units.saturating_sub(u128::from(self.used_here(check)));
+        let units = u64::try_from(units).ok().and_then(|units| Cost::new(units).ok());
+        if let Some(units) = units.filter(|units| *units > Cost::ZERO) {
+            let charge = check.with_operation(Operation::Charge(units)).alone();
+            self.memory.apply_at_once(&Set::one(&charge, next_set_id()), &mut [None]);
+        }
+    }
+
+    /// Records an admitted charge for replay to the store, except slots, which are held here.
+    fn record_pending(
+        &self,
+        (check, counter): (&Check<'_>, Counter),
+        decision: &Decision,
+        applied: Applied,
+    ) {
+        let shared = check.scope() == Scope::Cluster && !check.limit().holds();
+        // An attempt is reported as a failure, or not at all.
+        let has_units = decision.receipt().is_some() && !check.limit().counts_failures();
+        let contains = has_units || matches!(check.operation(), Operation::Charge(_));
+        if shared && contains && decision.granted() > 0 {
+            let until = applied.now + decision.reset_after();
+            self.shared.pending.add(counter, decision.granted(), until);
+        }
+    }
+
+    /// Refunds or renews what was taken here. Only the store can change what was taken there.
+    fn undo_locally(
+        &self,
+        set: &Set<'_>,
+        decisions: &mut [Option<Decision>],
+        failure: &ServerError,
+    ) -> Result<Applied, CheckError> {
+        let here = |check: &Check<'_>| check.limit().holds() || check.scope() == Scope::Node;
+        if set.checks().iter().all(here)
+            && let Some(applied) = self.memory.apply_at_once(set, decisions)
+            && applied.ruling == Ruling::Admitted
+        {
+            return Ok(applied);
+        }
+        decisions.fill(None);
+        Err(CheckError::StoreUnreachable { why: failure.why.clone().into() })
+    }
+}
+
+/// Whether a cooldown is blocked in this state.
+fn is_blocked(check: &Check<'_>, state: State, now: Time) -> bool {
+    let peek = check.with_operation(Operation::peek()).alone();
+    let mut decision = [None];
+    let set = Set::one(&peek, next_set_id());
+    decide(&set, now, &[CellRef::cell(0)], &mut [state], &mut decision);
+    let [decision] = decision;
+    matches!(decision.and_then(|made| made.refusal()), Some(Refusal::Blocked { .. }))
+}
+
+/// Whether a check refers to something that was taken before.
+fn refers_to_charge(check: &Check<'_>) -> bool {
+    matches!(check.operation(), Operation::Settle { .. } | Operation::Renew(_) | Operation::Reset)
+}

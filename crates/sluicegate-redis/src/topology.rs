@@ -1,0 +1,181 @@
+//! The servers of a store: one, or those of a cluster.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+use tokio::time::Instant;
+
+use crate::batcher::{BatchReply, QueuedRequest};
+use crate::cluster::ClusterHandle;
+use crate::connection::connector::Connector;
+use crate::connection::discovery::Discovery;
+use crate::connection::heartbeat::Heartbeat;
+use crate::error::ServerError;
+use crate::event::Health;
+use crate::options::{Deployment, Options, OptionsError};
+use crate::script::{Counter, EncodedSet};
+use crate::sentinel::{self, Sentinels};
+use crate::server_handle::ServerHandle;
+use crate::shared::Shared;
+
+/// The servers of a store.
+#[derive(Debug)]
+pub(crate) enum Topology {
+    /// One server, which has all keys.
+    One(Arc<ServerHandle>),
+    /// Servers that each have the keys of some slots.
+    Cluster(ClusterHandle),
+}
+
+/// The destination of sets.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Route {
+    pub(crate) slot: u16,
+    /// Whether a replica has to confirm the write.
+    pub(crate) strict: bool,
+}
+
+/// A server handle, borrowed or owned.
+pub(crate) enum HandleRef<'a> {
+    Lent(&'a ServerHandle),
+    Own(Arc<ServerHandle>),
+}
+
+impl Deref for HandleRef<'_> {
+    type Target = ServerHandle;
+
+    fn deref(&self) -> &ServerHandle {
+        match self {
+            Self::Lent(handle) => handle,
+            Self::Own(handle) => handle,
+        }
+    }
+}
+
+impl Topology {
+    /// Starts to use the servers, connecting in the background.
+    pub(crate) fn start(shared: &Arc<Shared>, options: &Options) -> Result<Self, OptionsError> {
+        let connector = Connector::new(options, shared.key_space.channel())?;
+        let one = |discovery| {
+            let handle =
+                ServerHandle::start(shared, discovery, |_| Heartbeat::new(&shared.key_space));
+            Ok(Self::One(handle))
+        };
+        match &options.deployment {
+            Deployment::Single(address) => one(Discovery::At(Arc::new(connector), address.clone())),
+            Deployment::Sentinel { sentinels, name } => {
+                let to_sentinels = Connector::to_sentinels(options, sentinel::CHANNEL.to_owned())?;
+                let sentinels =
+                    Sentinels::watch(&shared.runtime, sentinels, name, to_sentinels, connector);
+                one(Discovery::Named(Box::new(sentinels)))
+            }
+            Deployment::Cluster { seeds } => {
+                Ok(Self::Cluster(ClusterHandle::start(shared, connector, seeds.clone())))
+            }
+        }
+    }
+
+    /// Returns the slot of all counters of a set, or `None` if they are in several. Outside of a
+    /// cluster all counters share a slot.
+    pub(crate) fn slot_of_all(&self, shared: &Shared, encoded: &EncodedSet) -> Option<u16> {
+        let Self::Cluster(_) = self else { return Some(0) };
+        let first = self.slot(shared, encoded.counter(0));
+        let same = |index| self.slot(shared, encoded.counter(index)) == first;
+        (1..encoded.checks()).all(same).then_some(first)
+    }
+
+    /// Returns the slot of a counter.
+    pub(crate) fn slot(&self, shared: &Shared, counter: Counter) -> u16 {
+        match self {
+            Self::One(_) => 0,
+            Self::Cluster(_) => shared.key_space.slot(counter.page()),
+        }
+    }
+
+    /// Returns the server that serves a slot, if any does.
+    pub(crate) fn handle(&self, slot: u16) -> Option<HandleRef<'_>> {
+        match self {
+            Self::One(handle) => Some(HandleRef::Lent(handle)),
+            Self::Cluster(handle) => handle.cluster.handle(slot).map(HandleRef::Own),
+        }
+    }
+
+    /// Returns the same as an owned handle.
+    pub(crate) fn owned_handle(&self, slot: u16) -> Option<Arc<ServerHandle>> {
+        match self {
+            Self::One(handle) => Some(Arc::clone(handle)),
+            Self::Cluster(handle) => handle.cluster.handle(slot),
+        }
+    }
+
+    /// Sends sets in a slot, and returns the answers.
+    pub(crate) async fn submit(
+        &self,
+        sets: SmallVec<[EncodedSet; 1]>,
+        to: Route,
+        until: Instant,
+    ) -> Result<BatchReply, ServerError> {
+        match self {
+            Self::One(handle) => {
+                let reply = handle.batcher(to.strict).submit(QueuedRequest::new(sets, until)).await;
+                reply.map_err(|returned| returned.failure)
+            }
+            Self::Cluster(handle) => handle.cluster.submit(sets, to, until).await,
+        }
+    }
+
+    /// Removes this node from the lists of nodes.
+    pub(crate) async fn deregister(&self) {
+        match self {
+            Self::One(handle) => handle.deregister().await,
+            Self::Cluster(handle) => handle.cluster.deregister().await,
+        }
+    }
+
+    /// The number of nodes that share the limits.
+    pub(crate) fn nodes(&self) -> u32 {
+        match self {
+            Self::One(handle) => handle.status.nodes(),
+            Self::Cluster(handle) => handle.cluster.nodes(),
+        }
+    }
+
+    /// Waits until all servers have been reached.
+    pub(crate) async fn reached(&self) {
+        match self {
+            Self::One(handle) => handle.status.reached().await,
+            Self::Cluster(handle) => handle.cluster.reached().await,
+        }
+    }
+
+    /// The health of all servers together, and of each one.
+    pub(crate) fn health(&self, shared: &Shared) -> Health {
+        let (parts, unserved) = match self {
+            Self::One(handle) => (vec![handle.status.health()], None),
+            Self::Cluster(handle) => (handle.cluster.parts(), handle.cluster.why()),
+        };
+        let down = parts.iter().find(|part| !part.up);
+        let why = match (down, parts.len()) {
+            (Some(part), 1) => part.why.clone(),
+            (Some(part), _) => {
+                let why = part.why.as_deref().unwrap_or("it does not answer");
+                Some(format!("{}: {why}", part.address))
+            }
+            (None, _) => unserved,
+        };
+        // Since the last change: fully up since the last server recovered, or degraded since the
+        // last one failed.
+        let since = parts.iter().filter(|part| part.up == down.is_none()).map(|part| part.since);
+        let server = parts.iter().find_map(|part| part.server.clone());
+        Health {
+            up: why.is_none(),
+            since: since.min().unwrap_or_default(),
+            why,
+            clock_offset_micros: server.as_ref().map(|_| shared.clock.ahead()),
+            server,
+            nodes: self.nodes(),
+            parts,
+        }
+    }
+}

@@ -1,0 +1,162 @@
+//! The tables of `identify`: identities, tokens, and the tier of a caller.
+
+use super::{NETWORK, TIME, foreign, optional, required};
+use sluicegate_yaml::{FreeFields, Kind, Object};
+
+/// `identify`: the identities by name, and `tier`, which is not an identity.
+pub(super) static IDENTIFY: Object = Object {
+    name: "the identities",
+    about: "Each name is a way to tell callers apart.",
+    fields: &[optional("tier", "How the tier of a caller is found.", Kind::Object(&TIER))],
+    hint: None,
+    free_fields: Some(&FreeFields {
+        what: "an identity",
+        names: any_name,
+        regex: "^.+$",
+        kind: &Kind::Any(&[
+            Kind::OneOf(&["ip", "method", "host"]),
+            Kind::Object(&IDENTITY),
+            Kind::Null,
+        ]),
+    }),
+};
+
+/// Callers by identity, in entries of lists.
+pub(super) static CALLERS: FreeFields = FreeFields {
+    what: "an identity",
+    names: any_name,
+    regex: "^.+$",
+    kind: &Kind::OneOrMany(&Kind::Text),
+};
+
+fn any_name(name: &str) -> bool {
+    !name.is_empty()
+}
+
+pub(super) const IF_MISSING: Kind =
+    Kind::OneOfWith { words: &["share", "skip", "401"], foreign: foreign::IF_MISSING };
+
+static IDENTITY: Object = Object {
+    name: "an identity",
+    about: "The source of the identity: one of the fields. An attribute with the name of the identity takes precedence over it.",
+    fields: &[
+        optional("header", "A header.", Kind::Text),
+        optional("cookie", "A cookie.", Kind::Text),
+        optional("query", "A query parameter.", Kind::Text),
+        optional(
+            "path",
+            "A segment of the path, by the only name in a pattern: `/tenants/{tenant}/**`.",
+            Kind::Text,
+        ),
+        optional("segment", "A segment of the path, by its number from 1.", Kind::Whole),
+        optional("attribute", "An attribute that the caller of the API sends.", Kind::Text),
+        optional("jwt", "A claim of a JSON web token.", Kind::Object(&JWT)),
+        optional("fingerprint", "Several headers together.", Kind::List(&Kind::Text)),
+        optional(
+            "trusted_proxies",
+            "For an address: the networks of the proxies that are trusted to name the client's address, or their number.",
+            Kind::Any(&[Kind::Whole, Kind::OneOrMany(&NETWORK)]),
+        ),
+        optional(
+            "forwarded_by",
+            "For an address: the header of the trusted proxies; `x-forwarded-for` by default.",
+            Kind::Text,
+        ),
+        optional(
+            "ipv4_prefix",
+            "For an address: the bits of an IPv4 address that count; 32 by default.",
+            Kind::Whole,
+        ),
+        optional(
+            "ipv6_prefix",
+            "For an address: the bits of an IPv6 address that count; 64 by default.",
+            Kind::Whole,
+        ),
+        optional(
+            "secret",
+            "Whether stores, logs and metrics get a keyed digest in place of the value.",
+            Kind::Flag,
+        ),
+        optional(
+            "if_missing",
+            "The behaviour if it is missing: `share` one counter (the default), `skip` the rule, or refuse with `401`.",
+            IF_MISSING,
+        ),
+    ],
+    free_fields: None,
+    hint: None,
+};
+
+static TIER: Object = Object {
+    name: "the tier",
+    about: "How the tier of a caller is found: in the request, or in a table.",
+    fields: &[
+        required(
+            "default",
+            "The tier of callers without a tier, or with an unknown one.",
+            "free",
+            Kind::Text,
+        ),
+        optional("lookup", "The identity that is looked up in the table.", Kind::Text),
+        optional(
+            "table",
+            "The tiers of callers: a file with lines `caller: tier` (or CSV), or a map.",
+            Kind::Any(&[Kind::Text, Kind::Map { what: "a caller", of: &Kind::Text }]),
+        ),
+        optional("header", "A header that names the tier.", Kind::Text),
+        optional("cookie", "A cookie that names the tier.", Kind::Text),
+        optional("query", "A query parameter that names the tier.", Kind::Text),
+        optional("attribute", "An attribute that names the tier.", Kind::Text),
+        optional("jwt", "A claim that names the tier.", Kind::Object(&JWT)),
+    ],
+    free_fields: None,
+    hint: None,
+};
+
+static JWT: Object = Object {
+    name: "a token",
+    about: "A claim of a JSON web token, and the verification of the token.",
+    fields: &[
+        required("claim", "The claim, by its name or a path as in `org.id`.", "sub", Kind::Text),
+        optional(
+            "header",
+            "The header that carries the token; `authorization` by default.",
+            Kind::Text,
+        ),
+        optional("cookie", "The cookie that carries the token.", Kind::Text),
+        optional(
+            "algorithms",
+            "The algorithms that are accepted.",
+            Kind::OneOrMany(&Kind::OneOf(&[
+                "HS256", "HS384", "HS512", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512",
+                "ES256", "ES384", "EdDSA",
+            ])),
+        ),
+        optional(
+            "secret",
+            "The shared secret of the HS algorithms. Take it from the environment: `${JWT_SECRET}`.",
+            Kind::Text,
+        ),
+        optional("public_key", "The public key, as PEM.", Kind::Text),
+        optional("public_key_file", "A file with the public key, as PEM.", Kind::Text),
+        optional(
+            "jwks_file",
+            "A file with several public keys, as a JSON web key set.",
+            Kind::Text,
+        ),
+        optional("issuer", "The issuer that the token has to name.", Kind::Text),
+        optional(
+            "audience",
+            "The audiences of which the token has to name one.",
+            Kind::OneOrMany(&Kind::Text),
+        ),
+        optional("leeway", "The tolerated difference between clocks; none by default.", TIME),
+        optional(
+            "unverified",
+            "`true` accepts tokens without verification, also forged ones: only behind a gateway that has verified them.",
+            Kind::Flag,
+        ),
+    ],
+    free_fields: None,
+    hint: None,
+};

@@ -1,0 +1,101 @@
+//! The tables of `match`: conditions on requests.
+
+use super::{NETWORK, ZONE, optional};
+use sluicegate_yaml::{Kind, Object};
+
+pub(super) static MATCH: Object = Object {
+    name: "a match",
+    about: "Conditions on a request. All fields have to be met; of a list, one value.",
+    fields: &[
+        optional("method", "The HTTP method.", Kind::OneOrMany(&Kind::Text)),
+        optional(
+            "host",
+            "The host: `api.example.com`, or `*.example.com`.",
+            Kind::OneOrMany(&Kind::Text),
+        ),
+        optional("path", "The path: `/users/{id}`, `/reports/**`.", Kind::OneOrMany(&Kind::Text)),
+        optional(
+            "header",
+            "Headers, each with its condition.",
+            Kind::Map { what: "a header", of: &CONDITION },
+        ),
+        optional(
+            "attribute",
+            "Attributes, each with its condition.",
+            Kind::Map { what: "an attribute", of: &CONDITION },
+        ),
+        optional(
+            "domain",
+            "The domain of a descriptor: the attribute `domain`.",
+            Kind::OneOrMany(&Kind::Text),
+        ),
+        optional(
+            "descriptor",
+            "The entries of a descriptor, each with its condition: these, and no others.",
+            Kind::Map { what: "an entry", of: &CONDITION },
+        ),
+        optional(
+            "identity",
+            "Identities, each with its condition.",
+            Kind::Map { what: "an identity", of: &CONDITION },
+        ),
+        optional("tier", "The caller's tier.", Kind::OneOrMany(&Kind::Text)),
+        optional("ip", "The networks of the client's address.", Kind::OneOrMany(&NETWORK)),
+        optional("time", "The time of day.", Kind::OneOrMany(&Kind::Object(&DAYTIME))),
+        optional(
+            "not",
+            "Exceptions: requests that the rule does not apply to.",
+            Kind::OneOrMany(&Kind::Object(&MATCH)),
+        ),
+    ],
+    free_fields: None,
+    hint: None,
+};
+
+/// A text (`*` for any characters), a number, a comparison (`< 30`), a list of these, or `not`.
+static CONDITION: Kind = Kind::Any(&[Kind::Text, Kind::List(&Kind::Text), Kind::Object(&IS)]);
+
+static IS: Object = Object {
+    name: "a condition",
+    about: "A condition on a value: one of the fields.",
+    fields: &[
+        optional("not", "The value is none of these.", Kind::OneOrMany(&Kind::Text)),
+        optional("present", "Whether there is a value.", Kind::Flag),
+        optional("any_of", "The value is one of these.", Kind::OneOrMany(&Kind::Text)),
+    ],
+    free_fields: None,
+    hint: None,
+};
+
+static DAYTIME: Object = Object {
+    name: "a time of day",
+    about: "A time of day on some days of the week.",
+    fields: &[
+        optional(
+            "from",
+            "The start, as in `09:00`; the start of the day by default.",
+            Kind::Pattern {
+                what: "a time of day",
+                example: "09:00",
+                regex: "^[0-9]{1,2}:[0-9]{2}$",
+            },
+        ),
+        optional(
+            "to",
+            "The end; the end of the day by default. An end before `from` is on the next day.",
+            Kind::Pattern {
+                what: "a time of day",
+                example: "17:00",
+                regex: "^[0-9]{1,2}:[0-9]{2}$",
+            },
+        ),
+        optional(
+            "days",
+            "The days: `mon`, `mon-fri`; every day by default.",
+            Kind::OneOrMany(&Kind::Text),
+        ),
+        optional("timezone", "The time zone; the file's by default.", ZONE),
+    ],
+    free_fields: None,
+    hint: None,
+};

@@ -1,0 +1,155 @@
+//! Atomic decision of several requests: all are charged, or none.
+
+use sluicegate::{Check, CheckError, Plan, Span, Store, Time, Verdict};
+
+use super::{Evaluation, PlannedRequest, RuleEvalContext, RuleLimiter};
+use crate::plan::{PlanBuffer, Purpose, RequestPlan};
+use crate::request::Request;
+use crate::rule_set::RuleSet;
+
+/// One item of a group that is decided atomically.
+#[derive(Debug, Clone, Copy)]
+pub enum GroupItem<'r> {
+    /// A request that is decided by the rules.
+    Rules(Request<'r>, Purpose),
+    /// A check of a limit that the request brings along; no rule applies to it.
+    Own(Check<'r>),
+}
+
+impl<S: Store> RuleLimiter<S> {
+    /// Decides several items atomically: all are charged, or none.
+    ///
+    /// Calls `respond` with one evaluation for each item, in order. If the caller of one item is on
+    /// the block-list or lacks a required identity, the store is not called. With `within`, a store
+    /// that has not answered by then counts as unavailable, so that a client with a deadline still
+    /// gets the fallback answer of the rules.
+    ///
+    /// ```
+    /// use sluicegate::Limiter;
+    /// use sluicegate_rules::{GroupItem, Purpose, Request, RuleSet, RuleLimiter, Value};
+    ///
+    /// let rules = RuleSet::parse("
+    /// identify:
+    ///   user: { attribute: user }
+    /// rules:
+    ///   - { name: reads, match: { attribute: { kind: read } }, key: user, limit: 2/min }
+    ///   - { name: writes, match: { attribute: { kind: write } }, key: user, limit: 1/min }
+    /// ")?;
+    /// let gate = RuleLimiter::new(Limiter::in_memory(), rules)?;
+    /// let kinds = ["read", "write"].map(|kind| [("user", Value::Text("42")), ("kind", Value::Text(kind))]);
+    /// let parts = [0, 1].map(|kind| GroupItem::Rules(Request::new().attributes(&kinds[kind]), Purpose::Take));
+    /// # futures(async {
+    /// for allowed in [[true, true], [true, false]] {
+    ///     let found = gate.decide_together(&parts, None, |group| [0, 1].map(|one| group.parts[one].is_allowed()));
+    ///     assert_eq!(found.await?, allowed);
+    /// }
+    /// # Ok(()) }).map_err(|error: sluicegate::CheckError| error)?;
+    /// # fn futures<F: Future>(future: F) -> F::Output {
+    /// #     let context = &mut std::task::Context::from_waker(std::task::Waker::noop());
+    /// #     match std::pin::pin!(future).poll(context) {
+    /// #         std::task::Poll::Ready(output) => output,
+    /// #         std::task::Poll::Pending => unreachable!(),
+    /// #     }
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub async fn decide_together<R>(
+        &self,
+        parts: &[GroupItem<'_>],
+        within: Option<Span>,
+        respond: impl FnOnce(&GroupEvaluation<'_>) -> R,
+    ) -> Result<R, CheckError> {
+        match parts {
+            [part] => self.decide_part(part, within, respond).await,
+            // Boxed, so that the future for a single item stays small.
+            parts => Box::pin(self.decide_parts(parts, within, respond)).await,
+        }
+    }
+
+    async fn decide_part<R>(
+        &self,
+        part: &GroupItem<'_>,
+        within: Option<Span>,
+        respond: impl FnOnce(&GroupEvaluation<'_>) -> R,
+    ) -> Result<R, CheckError> {
+        let rules = self.rules.load();
+        let mut buffer = PlanBuffer::new();
+        let mut planned = self.plan_item(&rules, part, self.now(), &mut buffer);
+        planned.planned.answered_within(within);
+        let verdict = self.check(&planned).await?;
+        let evaluation = planned.evaluation(verdict.as_ref());
+        let parts = std::slice::from_ref(&evaluation);
+        Ok(respond(&GroupEvaluation { whole: &evaluation, parts }))
+    }
+
+    async fn decide_parts<R>(
+        &self,
+        parts: &[GroupItem<'_>],
+        within: Option<Span>,
+        respond: impl FnOnce(&GroupEvaluation<'_>) -> R,
+    ) -> Result<R, CheckError> {
+        let rules = self.rules.load();
+        let (directory, now, signer) = (&self.directory, self.now(), self.signer(&rules));
+        let mut buffers: Vec<PlanBuffer> = parts.iter().map(|_| PlanBuffer::new()).collect();
+        let items: Vec<PlannedRequest<'_>> = parts
+            .iter()
+            .zip(&mut buffers)
+            .map(|(part, buffer)| self.plan_item(&rules, part, now, buffer))
+            .collect();
+        let mut planned = RequestPlan::together(&rules, items.iter().map(|item| &item.planned));
+        planned.answered_within(within);
+        let whole = PlannedRequest {
+            planned,
+            context: RuleEvalContext { request: &EMPTY_REQUEST, directory, now, signer },
+        };
+        let verdict = self.check(&whole).await?;
+        let plans: Vec<Plan<'_>> = items.iter().map(|item| item.planned.plan().clone()).collect();
+        let verdicts = verdict.as_ref().map(|verdict| verdict.split(&plans)).unwrap_or_default();
+        let evaluations: Vec<Evaluation<'_>> = items
+            .iter()
+            .enumerate()
+            .map(|(index, item)| {
+                let has_checks = item.plan().is_some();
+                item.evaluation(verdicts.get(index).filter(|_| has_checks))
+            })
+            .collect();
+        let whole = &whole.evaluation(verdict.as_ref());
+        Ok(respond(&GroupEvaluation { whole, parts: &evaluations }))
+    }
+
+    fn plan_item<'a>(
+        &'a self,
+        rules: &'a RuleSet,
+        part: &'a GroupItem<'_>,
+        now: Time,
+        buffer: &'a mut PlanBuffer,
+    ) -> PlannedRequest<'a> {
+        let (directory, signer) = (&self.directory, self.signer(rules));
+        let (request, planned) = match part {
+            GroupItem::Rules(request, purpose) => {
+                (request, rules.plan_for(*purpose, directory, request, now, buffer))
+            }
+            GroupItem::Own(check) => (&EMPTY_REQUEST, RequestPlan::of(rules, *check)),
+        };
+        PlannedRequest { planned, context: RuleEvalContext { request, directory, now, signer } }
+    }
+
+    async fn check(&self, planned: &PlannedRequest<'_>) -> Result<Option<Verdict>, CheckError> {
+        match planned.plan() {
+            Some(plan) => self.limiter.check_plan(plan).await.map(Some),
+            None => Ok(None),
+        }
+    }
+}
+
+/// The evaluations of items that were decided atomically.
+#[derive(Debug)]
+pub struct GroupEvaluation<'a> {
+    /// The whole group, as if it were one request.
+    pub whole: &'a Evaluation<'a>,
+    /// Each item by itself, in order: allowed unless it refuses the group.
+    pub parts: &'a [Evaluation<'a>],
+}
+
+/// The request of an item that has none.
+static EMPTY_REQUEST: Request<'static> = Request::new();

@@ -1,0 +1,43 @@
+//! Parses the body of `/v1/release` and `/v1/renew`: the slot that `/v1/check` returned.
+
+use std::borrow::Cow;
+
+use sluicegate_http::FieldError;
+use sluicegate_rules::InvalidSlot;
+
+use super::json;
+use super::json::{ErrorCollector, Field, JsonValue};
+use super::request_error::RequestError;
+
+/// The only field of the body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Slot;
+
+impl Field for Slot {
+    const ALL: &'static [Self] = &[Self];
+    const EXAMPLE: &'static str = r#"{"slot":"the `slot` that /v1/check returned"}"#;
+
+    fn as_str(self) -> &'static str {
+        "slot"
+    }
+}
+
+/// Returns the slot in a body.
+pub(super) fn read(body: &[u8]) -> Result<Cow<'_, str>, Vec<FieldError>> {
+    let mut fields = json::object(body)?;
+    let mut errors = ErrorCollector::new(&fields);
+    let slot = match fields.take(Slot) {
+        Some(JsonValue::Text(slot)) => Some(slot),
+        Some(found) => {
+            let detail = format!("found {found}; use the `slot` that /v1/check returned");
+            errors.add(Slot, detail)
+        }
+        None => errors.add(Slot, "it is missing; send the slot"),
+    };
+    errors.finish(slot)
+}
+
+/// Creates the error of an invalid slot.
+pub(super) fn invalid_slot(error: InvalidSlot) -> RequestError {
+    RequestError::invalid(vec![Slot.error(error.to_string())])
+}

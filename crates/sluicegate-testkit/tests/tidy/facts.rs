@@ -1,0 +1,66 @@
+//! Numbers that documents quote from the code.
+
+use std::fs;
+
+use super::tree::root;
+
+/// A document and its words, a source file and its code: where one changes, so does the other.
+const FACTS: &[(&str, &str, &str, &str)] = &[
+    (
+        "README.md",
+        "10 ms",
+        "crates/sluicegate-redis/src/options.rs",
+        "DEADLINE: Duration = Duration::from_millis(10)",
+    ),
+    (
+        "docs/more-than-one-node.md",
+        "10 ms",
+        "crates/sluicegate-redis/src/options.rs",
+        "DEADLINE: Duration = Duration::from_millis(10)",
+    ),
+    (
+        "docs/http.md",
+        "7070",
+        "crates/sluicegate-rules/src/file/settings.rs",
+        "HTTP_PORT: u16 = 7070",
+    ),
+    (
+        "docs/http.md",
+        "more than 64 limits",
+        "crates/sluicegate/src/limiter.rs",
+        "pub const MAX_CHECKS: usize = 64;",
+    ),
+    (
+        "docs/http.md",
+        "string, 1 to 4096 bytes",
+        "crates/sluicegate/src/limiter.rs",
+        "pub const MAX_KEY: usize = 4_096;",
+    ),
+    (
+        "docs/resp.md",
+        "| bytes of a key | 4,096 |",
+        "crates/sluicegate/src/limiter.rs",
+        "pub const MAX_KEY: usize = 4_096;",
+    ),
+    (
+        "docs/rules.md",
+        "| `pages` | 65536 |",
+        "crates/sluicegate-redis/src/options.rs",
+        "pub const PAGES: u32 = 1 << 16;",
+    ),
+];
+
+#[test]
+fn numbers_in_documents_are_those_of_the_code() {
+    for (document, words, file, code) in FACTS {
+        let read = |path: &str| fs::read_to_string(root().join(path)).unwrap();
+        assert!(
+            read(document).contains(words),
+            "{document} no longer says `{words}`: adapt `FACTS`"
+        );
+        assert!(
+            read(file).contains(code),
+            "{file} no longer has `{code}`: change `{words}` in {document} with it"
+        );
+    }
+}

@@ -1,0 +1,314 @@
+//! Application of a set to all of its counters at once.
+
+mod locked;
+mod optimistic;
+
+use sluicegate_core::{CellRef, Decision, Limit, Set, State, Time, decide, decide_buckets};
+use smallvec::SmallVec;
+
+use self::locked::Pessimistic;
+use self::optimistic::Optimistic;
+use super::Memory;
+use super::fingerprint::{Fingerprint, HashKey};
+use super::insert::InsertError;
+use super::overflow::OverflowState;
+use super::sync::Backoff;
+use super::table::{ClaimedCell, Found};
+use super::word::{LimitTag, Word};
+use crate::clock::Clock;
+use crate::store::Applied;
+
+/// The number of optimistic attempts before the set is locked first.
+const OPTIMISTIC_ATTEMPTS: usize = 4;
+
+/// The number of checks in most requests.
+const FEW: usize = 4;
+
+/// More than in nearly all requests; beyond it, memory is allocated.
+const USUAL: usize = 8;
+
+/// Returns the order of the first `count` fingerprints; `None` if one occurs twice.
+#[inline]
+fn in_order(names: &[Fingerprint; FEW], count: usize) -> Option<[usize; FEW]> {
+    let mut order: [usize; FEW] = std::array::from_fn(|index| index);
+    for next in 1..count {
+        let mut at = next;
+        while at > 0 && names[order[at - 1]] >= names[order[at]] {
+            if names[order[at - 1]] == names[order[at]] {
+                return None;
+            }
+            order.swap(at - 1, at);
+            at -= 1;
+        }
+    }
+    Some(order)
+}
+
+/// The distinct counters of a set.
+struct SetCells {
+    all: SmallVec<[Fingerprint; USUAL]>,
+    places: SmallVec<[CellRef; USUAL]>,
+    /// Their indices in locking order.
+    order: SmallVec<[usize; USUAL]>,
+}
+
+impl SetCells {
+    fn of(set: &Set<'_>, key: HashKey) -> Self {
+        let mut names = SmallVec::new();
+        let mut places = SmallVec::new();
+        for check in set.checks() {
+            let mut place = CellRef::cell(slot(&mut names, key.counter(check)));
+            if let Some(receipt) = check.settles() {
+                place = place.remembered_in(slot(&mut names, key.receipt(receipt)));
+            }
+            places.push(place);
+        }
+        let mut order: SmallVec<[usize; USUAL]> = (0..names.len()).collect();
+        order.sort_unstable_by_key(|index| names[*index]);
+        Self { all: names, places, order }
+    }
+
+    /// Returns the limit of a counter.
+    ///
+    /// A stored settlement contains the time at which it recovers, so any limit will do for it.
+    fn limit<'a>(&self, set: &Set<'a>, index: usize) -> &'a Limit {
+        let met = self.places.iter().position(|place| place.index() == index);
+        set.checks()[met.unwrap_or(0)].limit()
+    }
+}
+
+fn slot(names: &mut SmallVec<[Fingerprint; USUAL]>, name: Fingerprint) -> usize {
+    names.iter().position(|known| *known == name).unwrap_or_else(|| {
+        names.push(name);
+        names.len() - 1
+    })
+}
+
+/// The outcome of an attempt to decide a set.
+enum Attempt {
+    Decided(Applied),
+    /// Another thread interfered.
+    Again,
+    /// A counter is locked, or has or needs a record.
+    Lock,
+    /// The page of a new key is full.
+    Full {
+        page: usize,
+        name: Fingerprint,
+        now: Time,
+    },
+}
+
+impl<C: Clock> Memory<C> {
+    /// Decides a few takes on existing buckets that fit their words, the most common sets.
+    ///
+    /// The result is that of [`Optimistic`]. `None` if the set is anything else, or another thread
+    /// interfered.
+    #[inline]
+    pub(super) fn decide_buckets(
+        &self,
+        set: &Set<'_>,
+        decisions: &mut [Option<Decision>],
+    ) -> Option<Applied> {
+        let count = set.checks().len();
+        if count > FEW {
+            return None;
+        }
+        let mut names = [Fingerprint::new(0); FEW];
+        let mut cells = [None; FEW];
+        let mut words = [Word::EMPTY; FEW];
+        let mut times = [Time::EPOCH; FEW];
+        for (index, check) in set.checks().iter().enumerate() {
+            if !check.takes_from_bucket() {
+                return None;
+            }
+            names[index] = self.key.counter(check);
+            let Found { cell, word } = self.table.find(names[index])?;
+            times[index] = word.full_at(self.epoch)?;
+            (cells[index], words[index]) = (Some(cell), word);
+        }
+        let order = in_order(&names, count)?;
+        let now = self.clock.now();
+        let before = times;
+        let ruling = decide_buckets(set, now, &mut times[..count], &mut decisions[..count])?;
+        let applied = Applied::by_store(ruling, now);
+        if times == before {
+            let mut all = cells.iter().flatten().zip(words);
+            return all.all(|(cell, word)| cell.word() == word).then_some(applied);
+        }
+        let mut after = words;
+        for (index, after) in after[..count].iter_mut().enumerate() {
+            if times[index] != before[index] {
+                *after = after.with_full_at(times[index], self.epoch)?;
+            }
+        }
+        for (locked, index) in order[..count].iter().enumerate() {
+            if !cells[*index]?.lock(words[*index]) {
+                for index in &order[..locked] {
+                    cells[*index]?.unlock(words[*index]);
+                }
+                return None;
+            }
+        }
+        for (cell, after) in cells.iter().flatten().zip(after) {
+            cell.unlock(after);
+        }
+        Some(applied)
+    }
+
+    /// Decides one check whose counter exists and has a record.
+    ///
+    /// `None` if the set is anything else, or another thread interfered.
+    pub(super) fn decide_recorded(
+        &self,
+        set: &Set<'_>,
+        decisions: &mut [Option<Decision>],
+    ) -> Option<Applied> {
+        let [check] = set.checks() else { return None };
+        if check.settles().is_some() {
+            return None;
+        }
+        let found = self.table.find(self.key.counter(check))?;
+        let record = found.word.record()?;
+        if !found.cell.lock(found.word) {
+            return None;
+        }
+        // Dropping it unlocks the cell even if deciding panics.
+        let mut locked = Locked { cells: SmallVec::new() };
+        locked.cells.push(found);
+        let ((applied, filed), grown) = self.records.change(record, |record| {
+            // Read under the lock, so that time never goes back for a counter.
+            let now = self.clock.now();
+            let state = std::slice::from_mut(&mut record.state);
+            let ruling = decide(set, now, &[CellRef::cell(0)], state, decisions);
+            record.recovered_at = check.limit().recovered_at(&record.state);
+            record.share = check.limit().share_used(&record.state, now);
+            let filed = found.word.with_state(&record.state, self.epoch);
+            (Applied::by_store(ruling, now), filed)
+        })?;
+        if let Some(filed) = filed {
+            self.records.free(record);
+            locked.cells.clear();
+            found.cell.unlock(filed);
+        }
+        drop(locked);
+        if grown {
+            self.enforce_bounds(applied.now);
+        }
+        Some(applied)
+    }
+
+    /// Decides any set.
+    #[inline(never)]
+    pub(super) fn decide_set(&self, set: &Set<'_>, decisions: &mut [Option<Decision>]) -> Applied {
+        let names = SetCells::of(set, self.key);
+        let mut backoff = Backoff::default();
+        let (mut attempts, mut may_evict) = (0, false);
+        loop {
+            let attempt = if attempts < OPTIMISTIC_ATTEMPTS {
+                Optimistic { store: self, set, names: &names, may_evict }.attempt(decisions)
+            } else {
+                Pessimistic { store: self, set, names: &names, may_evict }.attempt(decisions)
+            };
+            match attempt {
+                Attempt::Decided(applied) => return applied,
+                Attempt::Lock => attempts = OPTIMISTIC_ATTEMPTS,
+                Attempt::Full { page, name, now } => may_evict = !self.grow(page, name, now),
+                Attempt::Again => {
+                    attempts += 1;
+                    backoff.wait();
+                }
+            }
+        }
+    }
+
+    /// Stores a changed state: in the word, else in a record.
+    ///
+    /// `taken` is the record that it came from.
+    fn file(&self, name: Fingerprint, word: Word, state: State, limit: &Limit, now: Time) -> Word {
+        let word = if word.is_vacant() { word.with_limit_tag(LimitTag::of(limit)) } else { word };
+        if let Some(filed) = word.with_state(&state, self.epoch) {
+            if let Some(record) = word.record() {
+                self.records.free(record);
+            }
+            return filed;
+        }
+        let (recovered_at, share) = (limit.recovered_at(&state), limit.share_used(&state, now));
+        let changed = OverflowState { owner: Some(name), state, recovered_at, share };
+        match word.record() {
+            Some(record) => {
+                self.records.put(record, changed);
+                word.unlocked()
+            }
+            None => word.with_record(self.records.keep(changed)),
+        }
+    }
+}
+
+/// Locked cells; those not written are unlocked unchanged.
+struct Locked<'t> {
+    cells: SmallVec<[Found<'t>; USUAL]>,
+}
+
+impl Drop for Locked<'_> {
+    fn drop(&mut self) {
+        for Found { cell, word } in &self.cells {
+            cell.unlock(*word);
+        }
+    }
+}
+
+/// Cells locked for new keys; those not filled are left vacant.
+struct Reservations<'t> {
+    claims: SmallVec<[(usize, LimitTag, ClaimedCell<'t>); USUAL]>,
+}
+
+impl<'t> Reservations<'t> {
+    /// Claims a cell for each of these new keys whose state has to be stored.
+    fn all<C: Clock>(
+        store: &'t Memory<C>,
+        set: &Set<'_>,
+        names: &SetCells,
+        new_keys: impl Iterator<Item = (usize, bool)>,
+        now: Time,
+        may_evict: bool,
+    ) -> Result<Self, Attempt> {
+        let mut claims = Self { claims: SmallVec::new() };
+        let new_keys: SmallVec<[(usize, bool); USUAL]> = new_keys.collect();
+        for &(index, _) in new_keys.iter().filter(|(_, remembers)| *remembers) {
+            let name = names.all[index];
+            let limit_tag = LimitTag::of(names.limit(set, index));
+            match store.claim(name, limit_tag, now, may_evict) {
+                Ok(claimed) => claims.claims.push((index, limit_tag, claimed)),
+                Err(InsertError::Raced) => return Err(Attempt::Again),
+                Err(InsertError::Full { page }) => return Err(Attempt::Full { page, name, now }),
+            }
+        }
+        // The others are not written, but their absence must hold at the same time as the rest.
+        // They are looked up last, when any thread that would insert them can see the claimed
+        // cells.
+        for &(index, _) in new_keys.iter().filter(|(_, remembers)| !*remembers) {
+            let insert_slot =
+                store.table.try_insert_slot(names.all[index]).ok_or(Attempt::Again)?;
+            if insert_slot.find().is_some() {
+                return Err(Attempt::Again);
+            }
+        }
+        Ok(claims)
+    }
+
+    fn fill(mut self, mut word: impl FnMut(usize) -> Word) {
+        for (index, _, claimed) in self.claims.drain(..) {
+            let word = word(index);
+            claimed.fill(word);
+        }
+    }
+}
+
+impl Drop for Reservations<'_> {
+    fn drop(&mut self) {
+        for (_, limit_tag, claimed) in self.claims.drain(..) {
+            claimed.fill(Word::EMPTY.with_limit_tag(limit_tag));
+        }
+    }
+}
