@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use sluicegate::{DecidedBy, Limiter, Plan, Store, next_set_id};
 use sluicegate_core::{Check, Decision, Limit, Operation, Scope, Set, Span};
-use sluicegate_redis::Redis;
+use sluicegate_redis::{Event, Redis};
 use sluicegate_testkit::{FaultProxy, PATIENCE, ServerKind, wait_until};
 use tokio::runtime::Builder;
 
@@ -65,23 +65,24 @@ fn a_request_counted_after_its_deadline_is_charged_twice_at_most() {
 fn a_server_slower_than_the_deadline_is_marked_down_once() {
     let stage = Stage::on(ServerKind::Redis);
     let proxy = FaultProxy::to(stage.server.address());
-    let events = Arc::new(AtomicUsize::new(0));
-    let count = Arc::clone(&events);
-    let tell = move |_: &_| {
-        count.fetch_add(1, Ordering::Relaxed);
+    let degraded = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&degraded);
+    // Other events may occur on a busy machine, such as a warning about a call that was late once.
+    let on_event = move |event: &Event| {
+        count.fetch_add(matches!(event, Event::Degraded { .. }).into(), Ordering::Relaxed);
     };
-    let store = stage.start(options(&proxy.url()).on_event(tell));
+    let store = stage.start(options(&proxy.url()).on_event(on_event));
     let limit = bucket("api", "1000/s burst 100000");
     stage.block_on(ask(&store, Check::new(&limit, "caller")));
     proxy.delay(Duration::from_millis(100));
-    let before = (store.counts().breaker_opened, events.load(Ordering::Relaxed));
+    let before = (store.counts().breaker_opened, degraded.load(Ordering::Relaxed));
     // Each heartbeat finds that answers take too long for any request.
     for _ in 0..4 {
         let beats = proxy.counts().replies;
         wait_until("it beats", PATIENCE, || proxy.counts().replies > beats);
         stage.block_on(ask(&store, Check::new(&limit, "caller")));
     }
-    let after = (store.counts().breaker_opened, events.load(Ordering::Relaxed));
+    let after = (store.counts().breaker_opened, degraded.load(Ordering::Relaxed));
     assert!(after.0 <= before.0 + 1 && after.1 <= before.1 + 1, "{before:?}, then {after:?}");
     assert!(!store.health().up);
     proxy.delay(Duration::ZERO);
