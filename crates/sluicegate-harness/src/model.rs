@@ -13,11 +13,12 @@ mod envelope;
 mod evaluation;
 mod limit;
 mod plan;
+mod shares;
 
 use std::collections::{BTreeMap, HashMap};
 
 use sluicegate_oracle::Oracle;
-use sluicegate_oracle::trace::{AskSpec, CheckSpec, ExpectedDecision, Gate, Reason, Step};
+use sluicegate_oracle::trace::{AskSpec, CheckSpec, ExpectedDecision, Gate, Step};
 
 use self::changes::Changes;
 pub(crate) use self::counts::Counts;
@@ -27,6 +28,7 @@ pub(crate) use self::evaluation::{
 };
 pub(crate) use self::limit::{Limit, span};
 use self::plan::{Aim, Circumstances, Plan};
+use self::shares::PendingCharges;
 use crate::case::{Ended, Purpose, Request, StoreKind, Throttle, Via};
 use crate::rule_file::{Algorithm, Cost, Quota, RuleFile};
 
@@ -43,6 +45,9 @@ pub(crate) struct Model {
     reservations: HashMap<u32, Vec<Charge>>,
     counts: Vec<Counts>,
     envelopes: Envelopes,
+    pending: PendingCharges,
+    /// Nodes that have ended.
+    stopped: u64,
 }
 
 /// A charge that can be settled.
@@ -75,6 +80,8 @@ impl Model {
             reservations: HashMap::new(),
             counts: vec![Counts::default(); nodes],
             envelopes: Envelopes::default(),
+            pending: PendingCharges::default(),
+            stopped: 0,
         }
     }
 
@@ -100,6 +107,11 @@ impl Model {
         self.file = file;
     }
 
+    /// One node less shares the limits.
+    pub(crate) fn stop_node(&mut self) {
+        self.stopped += 1;
+    }
+
     /// Clears all counters, as a store that lost its data.
     pub(crate) fn forget_shared(&mut self) {
         self.oracle.forget_cells(|_, key| !key.starts_with("node "));
@@ -116,24 +128,6 @@ impl Model {
     ) -> Evaluation {
         let evaluation = self.evaluate(node, via, request, Aim::Take);
         self.remember(step, request, &evaluation);
-        self.counts[node].add(&evaluation, &self.file);
-        evaluation
-    }
-
-    /// Decides a request while the shared store is down.
-    pub(crate) fn check_without_store(&mut self, node: usize, request: &Request) -> Evaluation {
-        let plan = plan::plan(self.about(node, Via::Http), request, Aim::Take);
-        let plan = plan.without_store(&self.file);
-        let Plan { outcome, checks, cost, tier, unlimited } = plan;
-        let asked = outcome == Outcome::Asked && !checks.is_empty();
-        let verdict = asked.then(|| {
-            let denies = |check: &Planned| check.unasked == Some(false) && !check.shadow;
-            let allowed = !checks.iter().any(denies);
-            let decisions = checks.iter().map(|check| Some(policy_decision(check, allowed)));
-            Verdict::new(&checks, decisions.collect(), allowed)
-        });
-        let evaluation =
-            Evaluation { outcome, checks, verdict, cost, tier, unlimited, now: self.now };
         self.counts[node].add(&evaluation, &self.file);
         evaluation
     }
@@ -162,7 +156,7 @@ impl Model {
             whole.outcome = only.outcome.clone();
             whole.unlimited = only.unlimited;
         }
-        let whole = self.decide(whole);
+        let whole = self.decide(node, whole);
         let mut rest = whole.verdict.as_ref().map(|it| it.decisions.clone()).unwrap_or_default();
         let mut parts = Vec::new();
         for plan in plans {
@@ -182,6 +176,7 @@ impl Model {
                 tier: plan.tier,
                 unlimited: plan.unlimited,
                 now: self.now,
+                by: None,
             };
             self.counts[node].add(&part, &self.file);
             parts.push(part);
@@ -206,7 +201,7 @@ impl Model {
             tier: None,
             unlimited: false,
         };
-        let evaluation = self.decide(plan);
+        let evaluation = self.decide(node, plan);
         self.counts[node].add_throttle(&evaluation, throttle, resp);
         evaluation
     }
@@ -283,6 +278,7 @@ impl Model {
             })
             .collect();
         let checks: Vec<Planned> = asked.iter().flatten().cloned().collect();
+        self.replay(node, &checks);
         let mut decisions = self.ask(&checks, true).1.into_iter();
         let limits = charges.into_iter().zip(asked).map(|(charge, asked)| match asked {
             Some(check) => (check, charge.units, decisions.next().flatten()),
@@ -314,21 +310,25 @@ impl Model {
 
     fn evaluate(&mut self, node: usize, via: Via, request: &Request, aim: Aim) -> Evaluation {
         let plan = plan::plan(self.about(node, via), request, aim);
-        self.decide(plan)
+        self.decide(node, plan)
     }
 
-    fn decide(&mut self, plan: Plan) -> Evaluation {
+    fn decide(&mut self, node: usize, plan: Plan) -> Evaluation {
         let Plan { outcome, checks, cost, tier, unlimited } = plan;
         let verdict = (outcome == Outcome::Asked && !checks.is_empty()).then(|| {
             let refused_here = self.refused_by_node(&checks);
-            let (admitted, decisions) = refused_here
-                .map_or_else(|| self.ask(&checks, false), |decisions| (false, decisions));
+            let (admitted, decisions) = if let Some(decisions) = refused_here {
+                (false, decisions)
+            } else {
+                self.replay(node, &checks);
+                self.ask(&checks, false)
+            };
             Verdict::new(&checks, decisions, admitted)
         });
         if let Some(verdict) = &verdict {
             self.envelopes.add(&checks, verdict, self.now);
         }
-        Evaluation { outcome, checks, verdict, cost, tier, unlimited, now: self.now }
+        Evaluation { outcome, checks, verdict, cost, tier, unlimited, now: self.now, by: None }
     }
 
     /// Returns the decisions on a set that is refused by limits of one node alone.
@@ -416,26 +416,6 @@ fn never() -> Planned {
     let limit = limit::of_throttle(quota, Algorithm::TokenBucket);
     let ask = AskSpec::Take { least: 2, most: 2, patience_us: None };
     Planned::without_rule(limit, "never".to_owned(), ask)
-}
-
-/// The decision of a fallback: the counter is unknown, and reported as unused.
-fn policy_decision(check: &Planned, admitted: bool) -> ExpectedDecision {
-    let allowed = check.unasked == Some(true);
-    let granted = match check.ask {
-        AskSpec::Take { most, .. } if allowed && admitted => most,
-        _ => 0,
-    };
-    ExpectedDecision {
-        allowed,
-        reason: (!allowed).then_some(Reason::Busy),
-        granted,
-        limit: check.limit.capacity,
-        remaining: check.limit.capacity,
-        retry_after_us: None,
-        reset_after_us: 0,
-        delay_us: 0,
-        receipt: false,
-    }
 }
 
 fn is_refused(outcome: &Outcome) -> bool {

@@ -214,6 +214,10 @@ impl<'s> Runner<'s> {
     fn step(&mut self, step: &Step) -> Vec<String> {
         let now = self.model.now().saturating_add_signed(step.wait_us);
         self.move_to(now);
+        if self.model.has_pending() {
+            // A node replays at most what its share has in use.
+            self.wait_until_counted();
+        }
         let node = step.node.min(self.nodes.len() - 1);
         let what = self.act(step, node);
         if !what.is_empty() {

@@ -21,9 +21,11 @@ use self::fixed_window::FixedWindow;
 use self::meter::Meter;
 use self::receipt::{Receipt, ReceiptId};
 use self::rule::Rule;
+use self::search::largest_fit;
 use self::set::Set;
 use self::sliding_log::SlidingLog;
 use self::sliding_window::SlidingWindow;
+use crate::ratio::Ratio;
 use crate::trace::{AlgorithmSpec, AskSpec, CheckSpec, Expected, LimitSpec, Step};
 
 /// A limit with its rule.
@@ -41,6 +43,25 @@ pub struct Oracle {
     /// The changes of tier that were made, and until when they are stored.
     rescaled: HashMap<u64, u64>,
     steps: usize,
+}
+
+/// A cell, and the time at which it is read.
+#[derive(Clone, Copy, Debug)]
+pub struct CellAt<'a> {
+    /// The handle of its limit.
+    pub limit: &'a str,
+    /// The key of the counter.
+    pub key: &'a str,
+    /// The time, in microseconds.
+    pub now: u64,
+    /// The period that contains the time; fixed windows only.
+    pub period: Option<(u64, u64)>,
+}
+
+impl CellAt<'_> {
+    fn when(&self) -> When {
+        When { now: self.now, period: self.period }
+    }
 }
 
 /// The shortest time that a change of tier is stored, in microseconds.
@@ -94,6 +115,37 @@ impl Oracle {
             decisions.extend(set_decisions);
         }
         Expected { stale: false, admitted, decisions }
+    }
+
+    /// Returns the used fraction of a cell in `parts`, rounded up; all of them if no unit is left.
+    pub fn used_parts(&self, at: &CellAt<'_>, parts: u64) -> u64 {
+        let rule = self.limit(at.limit).rule.as_ref();
+        let Some(cell) = self.cells.get(&self.name(at)) else { return 0 };
+        if !rule.fits(cell, at.when(), 1, rule.capacity()) {
+            return parts;
+        }
+        let used = rule.used(cell, at.when()) * Ratio::new(i128::from(parts), 1);
+        (used * Ratio::new(1, i128::from(rule.capacity()))).ceil_u64()
+    }
+
+    /// Charges units that were admitted before, without the cell: a bucket may go up to a second
+    /// beyond exhausted.
+    pub fn charge_late(&mut self, at: &CellAt<'_>, units: u64) {
+        let (name, when) = (self.name(at), at.when());
+        let limit = self.limits.get(at.limit).expect("the limit is defined");
+        let cell = self.cells.entry(name).or_default();
+        let rule = limit.rule.as_ref();
+        rule.correct_clock(cell, when);
+        let cap = rule.late_charge_cap();
+        let fits = |units: u64| rule.used(cell, when) + Ratio::whole(units) <= cap;
+        let charged = largest_fit(units, fits);
+        if charged > 0 {
+            rule.file(cell, when, charged, (usize::MAX, 0));
+        }
+    }
+
+    fn name(&self, at: &CellAt<'_>) -> CellName {
+        (self.limit(at.limit).name.clone(), at.key.to_owned())
     }
 
     /// Returns the number of steps applied, which is the index of the next one.

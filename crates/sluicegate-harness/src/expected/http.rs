@@ -138,8 +138,8 @@ fn verdict(
     out.insert("retry_after_ms".into(), json!(summary.retry_after_ms));
     out.insert("reset_after_ms".into(), json!(summary.reset_after_ms));
     out.insert("delay_ms".into(), json!(summary.delay_ms));
-    if evaluation.by_policy() && evaluation.verdict.is_some() {
-        out.insert("by".into(), json!("policy"));
+    if let Some(by) = evaluation.by {
+        out.insert("by".into(), json!(by));
     }
     if evaluation.has_slot() {
         out.insert("slot".into(), json!(TOKEN));

@@ -9,7 +9,7 @@ use crate::case::{
 use crate::clock::START;
 use crate::edges::Edges;
 use crate::model::Model;
-use crate::rule_file::{Algorithm, OnStoreError, Quota, Rule, RuleFile, Window};
+use crate::rule_file::{Algorithm, Quota, RuleFile, Window};
 use sluicegate_testkit::Rng;
 
 pub(super) fn steps(rng: &mut Rng, store: StoreKind, nodes: usize, rules: &RuleFile) -> Vec<Step> {
@@ -35,7 +35,7 @@ pub(super) fn steps(rng: &mut Rng, store: StoreKind, nodes: usize, rules: &RuleF
         refused_by: 0,
         again: false,
     };
-    traffic.faults = matches!(store, StoreKind::Redis | StoreKind::Valkey) && traffic.rng.one_in(6);
+    traffic.faults = matches!(store, StoreKind::Redis | StoreKind::Valkey) && traffic.rng.one_in(5);
     traffic.edits = traffic.rng.one_in(3);
     traffic.backwards = store == StoreKind::Memory && traffic.rng.one_in(3);
     let queues = rules.rules.iter().flat_map(all_windows).any(is_queue);
@@ -131,7 +131,7 @@ impl Traffic<'_> {
             15..=17 if !self.reserved.is_empty() => self.settle(node),
             18..=20 => self.report(node),
             21 | 27 if self.edits => self.edit(),
-            22 if self.faults => self.fault(),
+            22 | 35 if self.faults => self.fault(node),
             23 => Action::Look,
             24..=26 | 30..=34 if self.slow => self.slow(node),
             _ => self.check(id, node),
@@ -374,22 +374,22 @@ impl Traffic<'_> {
         Action::Edit { rules }
     }
 
-    fn fault(&mut self) -> Action {
-        // The share of a limit depends on what a node saw last, which the model does not predict.
-        let file = self.model.file();
-        let by_policy =
-            |rule: &Rule| rule.on_store_error != OnStoreError::Local && !rule.node_scope;
-        let fault = match file.rules.iter().all(by_policy) {
-            true => *self.rng.pick(&[Fault::Pause, Fault::Kill, Fault::Flush]),
-            false => Fault::Flush,
-        };
+    fn fault(&mut self, node: usize) -> Action {
+        let request = self.request();
+        let mut fault = *self.rng.pick(&[Fault::Pause, Fault::Kill, Fault::Flush]);
+        if !self.model.predicts_outage(node, &request) {
+            fault = Fault::Flush;
+        }
+        if fault != Fault::Flush {
+            let look = Request { cost: Some(0), ..request.clone() };
+            let refused = !self.model.check(0, node, Via::Http, &look).is_allowed();
+            let at = self.model.now() + OUTAGE_US;
+            self.model.check_without_store(node, &request, refused, at);
+        }
         self.model.forget_shared();
         // A store that lost its data has no record of settled reservations.
         self.reserved.clear();
-        if fault != Fault::Flush {
-            self.model.set_now(self.model.now() + OUTAGE_US);
-        }
-        Action::Fault { fault, request: self.request() }
+        Action::Fault { fault, request }
     }
 }
 

@@ -87,6 +87,8 @@ pub(crate) struct Evaluation {
     pub(crate) tier: Option<String>,
     pub(crate) unlimited: bool,
     pub(crate) now: u64,
+    /// What decided instead of the store.
+    pub(crate) by: Option<&'static str>,
 }
 
 impl Evaluation {
@@ -215,11 +217,6 @@ impl Evaluation {
             Some(allowed) => (!allowed).then_some("unreachable"),
             None => made.reason.map(reason_word),
         }
-    }
-
-    /// Returns whether a fallback decided instead of the store.
-    pub(crate) fn by_policy(&self) -> bool {
-        self.checks.iter().any(Planned::is_unasked)
     }
 }
 

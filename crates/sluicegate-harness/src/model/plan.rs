@@ -6,7 +6,7 @@ use super::changes::Changes;
 use super::evaluation::{Outcome, Planned};
 use super::limit::{self, Owed};
 use crate::case::{Ended, Purpose, Request, Via};
-use crate::rule_file::{Cost, IfMissing, Limits, ListEntry, OnStoreError, Rule, RuleFile};
+use crate::rule_file::{Cost, IfMissing, Limits, ListEntry, Rule, RuleFile};
 
 /// The reason for a plan.
 #[derive(Debug, Clone, Copy)]
@@ -15,18 +15,6 @@ pub(crate) enum Aim {
     Charge,
     Refund,
     Report(Ended),
-}
-
-impl Plan {
-    /// Returns the plan while the shared store is down: each check gets its rule's fallback.
-    pub(crate) fn without_store(mut self, file: &RuleFile) -> Self {
-        for check in &mut self.checks {
-            let rule = check.rule.and_then(|rule| file.rules.get(rule));
-            let denies = rule.is_some_and(|rule| rule.on_store_error == OnStoreError::Deny);
-            check.unasked = Some(!denies || check.is_rescale());
-        }
-        self
-    }
 }
 
 impl From<Purpose> for Aim {

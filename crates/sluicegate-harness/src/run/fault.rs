@@ -113,14 +113,11 @@ impl Runner<'_> {
     /// A count that is still wrong after three heartbeats of every node is a difference.
     pub(super) fn stop(&mut self) -> Vec<String> {
         let count = self.nodes.len();
-        let (start, mut counts) = (self.beats(), Vec::new());
-        wait_until("all nodes are counted, or many beats have passed", PATIENCE, || {
-            counts = self.nodes.iter_mut().map(counted).collect();
-            counts.iter().all(|found| *found == count) || self.beats() > start + 20 * count as u64
-        });
+        let counts = self.wait_until_counted();
         if counts.iter().any(|found| *found != count) {
             return vec![format!("{count} nodes run, and they count {counts:?}")];
         }
+        self.model.stop_node();
         let Some(last) = self.nodes.pop() else { return Vec::new() };
         last.terminate();
         let start = self.beats();
@@ -133,6 +130,17 @@ impl Runner<'_> {
         let what =
             |(place, found)| format!("node {place} counts {found} nodes, and {} run", count - 1);
         wrong.into_iter().map(what).collect()
+    }
+
+    /// Waits until every node counts all of them; returns the counts.
+    pub(super) fn wait_until_counted(&mut self) -> Vec<usize> {
+        let count = self.nodes.len();
+        let (start, mut counts) = (self.beats(), Vec::new());
+        wait_until("all nodes are counted, or many beats have passed", PATIENCE, || {
+            counts = self.nodes.iter_mut().map(counted).collect();
+            counts.iter().all(|found| *found == count) || self.beats() > start + 20 * count as u64
+        });
+        counts
     }
 
     /// Returns the heartbeats of all nodes so far, and other scripts that were sent in full.
@@ -158,19 +166,38 @@ impl Runner<'_> {
     }
 
     /// Sends a request while the servers are stopped; then its deadline passes.
+    ///
+    /// Before, the node looks at the same counters: it starts its shares from what it saw last.
     fn outage(&mut self, node: usize, fault: Fault, request: &Request) -> Vec<String> {
+        let look = Request { cost: Some(0), ..request.clone() };
+        let found = self.send_check(0, node, Via::Http, &look);
+        let looked = self.model.check(0, node, Via::Http, &look);
+        let expected = expected::check(&looked, self.model.file(), false);
+        let mut what = self.compare(&expected, &found);
+        what.extend(self.settle_down());
+        if !what.is_empty() {
+            return what;
+        }
+        self.wait_until_counted();
+        if self.model.has_pending() {
+            // A heartbeat drops the charges that have recovered.
+            let (start, count) = (self.beats(), self.nodes.len() as u64);
+            wait_until("all nodes beat", PATIENCE, || self.beats() > start + 3 * count);
+        }
         self.each_server(Server::pause);
         let answered_before = match self.send_under_way(node, "/v1/check", &check_body(request)) {
             Ok(answered) => answered,
             Err(what) => return vec![what],
         };
         // A deny cache, or a rule file without a rule for the request, needs no store.
+        let at = self.model.now() + OUTAGE_US;
         let evaluation = if answered_before {
             self.model.check(0, node, Via::Http, request)
         } else {
-            self.model.check_without_store(node, request)
+            let refused = !looked.is_allowed();
+            self.model.check_without_store(node, request, refused, at)
         };
-        self.move_clock(self.model.now() + OUTAGE_US);
+        self.move_clock(at);
         let response = self.nodes[node].http.read();
         let found = self.http_answer(0, response);
         let expected = expected::check(&evaluation, self.model.file(), false);

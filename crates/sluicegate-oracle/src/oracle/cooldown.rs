@@ -4,6 +4,7 @@ use super::cell::{Cell, Filed, View, When};
 use super::receipt::{Receipt, ReceiptId, Until};
 use super::rule::{Rule, SETTLED_WITHIN, SLACK, Take, Verdict};
 use super::search::{largest_fit, smallest_wait};
+use crate::ratio::Ratio;
 use crate::trace::{EscalationSpec, Reason};
 
 /// The failures that may still count, and the last block.
@@ -183,6 +184,14 @@ impl Rule for Cooldown {
             remaining: if blocked { 0 } else { self.after.saturating_sub(live) },
             reset_after: fresh_at.saturating_sub(when.now),
         }
+    }
+
+    /// A streak counts as half of the capacity, because without it the next block is a short one.
+    fn used(&self, cell: &Cell, when: When) -> Ratio {
+        let used = Ratio::whole(self.after - self.view(cell, when).remaining);
+        let streak = self.escalation.and_then(|_| self.forget_at(&cell.failures));
+        let half = Ratio::new(i128::from(self.after) * 32_767, 65_535);
+        if streak.is_some_and(|end| end > when.now) { used.max(half) } else { used }
     }
 
     /// Adds attempts; failures are charged.

@@ -135,6 +135,15 @@ impl Rule for Meter {
         if self.debt { self.capacity * 2 } else { self.capacity }
     }
 
+    fn used(&self, cell: &Cell, when: When) -> Ratio {
+        self.level(cell, when.now)
+    }
+
+    fn late_charge_cap(&self) -> Ratio {
+        let slack = Ratio::whole(self.capacity) + self.rate.units_in(Ratio::whole(SLACK));
+        slack.max(Ratio::whole(self.charge_cap()))
+    }
+
     fn correct_clock(&self, cell: &mut Cell, when: When) {
         let believable = Ratio::whole(self.charge_cap()) + self.rate.units_in(Ratio::whole(SLACK));
         if self.level(cell, when.now) > believable {

@@ -4,6 +4,7 @@ use super::cell::{Cell, Filed, View, When};
 use super::meter::Meter;
 use super::receipt::{Receipt, ReceiptId};
 use super::search::{largest_fit, smallest_wait};
+use crate::ratio::Ratio;
 use crate::trace::Reason;
 
 /// The most that valid state is ahead of the clock, in microseconds.
@@ -52,6 +53,16 @@ pub(crate) trait Rule {
 
     /// Returns the visible properties of the cell.
     fn view(&self, cell: &Cell, when: When) -> View;
+
+    /// Returns the used units, fractions included.
+    fn used(&self, cell: &Cell, when: When) -> Ratio {
+        Ratio::whole(self.capacity() - self.view(cell, when).remaining)
+    }
+
+    /// Returns the limit of a charge that another counter admitted before.
+    fn late_charge_cap(&self) -> Ratio {
+        Ratio::whole(self.charge_cap())
+    }
 
     /// Returns the meter, if this is one.
     fn meter(&self) -> Option<&Meter> {

@@ -109,6 +109,10 @@ impl Rule for SlidingWindow {
         if self.debt { self.amount * 2 } else { self.amount }
     }
 
+    fn used(&self, cell: &Cell, when: When) -> Ratio {
+        self.estimate(&self.read(cell, when.now), when.now)
+    }
+
     fn correct_clock(&self, cell: &mut Cell, when: When) {
         let Some(blocks) = &cell.blocks else { return };
         if blocks.newest().is_some_and(|newest| newest * blocks.length > when.now + SLACK) {
