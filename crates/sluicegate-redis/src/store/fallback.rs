@@ -78,14 +78,14 @@ impl Redis {
         let now = self.shared.clock.now();
         let denied =
             set.checks().iter().zip(&fallbacks).any(|(check, fallback)| fallback.denies(check));
-        if denied && !set.is_independent() {
-            for decision in decisions.iter_mut().flatten() {
-                *decision = decision.withdrawn();
-            }
-            self.shared.counters.denied_by_policy.one();
-            return Ok(Applied { ruling: Ruling::Refused, now, by: DecidedBy::Policy });
-        }
-        Ok(match self.by_share(set, &fallbacks, decisions, class_of) {
+        let whole = !set.is_independent();
+        // No share is charged for a set that a policy denies.
+        let by_share = if denied && whole {
+            None
+        } else {
+            self.by_share(set, &fallbacks, decisions, class_of)
+        };
+        let applied = match by_share {
             Some(applied) if denied && applied.ruling == Ruling::Admitted => {
                 Applied { ruling: Ruling::Refused, ..applied }
             }
@@ -98,7 +98,14 @@ impl Redis {
                 self.shared.counters.allowed_by_policy.one();
                 Applied { ruling: Ruling::Admitted, now, by: DecidedBy::Policy }
             }
-        })
+        };
+        if whole && applied.ruling == Ruling::Refused {
+            // A policy may have allowed some checks of a set that another check refuses.
+            for decision in decisions.iter_mut().flatten() {
+                *decision = decision.withdrawn();
+            }
+        }
+        Ok(applied)
     }
 
     /// Decides the checks that this node's memory answers; `None` if there are none.
