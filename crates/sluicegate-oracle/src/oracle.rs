@@ -118,6 +118,10 @@ impl Oracle {
     }
 
     /// Returns the used fraction of a cell in `parts`, rounded up; all of them if no unit is left.
+    ///
+    /// # Panics
+    ///
+    /// If the limit is not defined.
     pub fn used_parts(&self, at: &CellAt<'_>, parts: u64) -> u64 {
         let rule = self.limit(at.limit).rule.as_ref();
         let Some(cell) = self.cells.get(&self.name(at)) else { return 0 };
@@ -130,6 +134,10 @@ impl Oracle {
 
     /// Charges units that were admitted before, without the cell: a bucket may go up to a second
     /// beyond exhausted.
+    ///
+    /// # Panics
+    ///
+    /// If the limit is not defined.
     pub fn charge_late(&mut self, at: &CellAt<'_>, units: u64) {
         let (name, when) = (self.name(at), at.when());
         let limit = self.limits.get(at.limit).expect("the limit is defined");

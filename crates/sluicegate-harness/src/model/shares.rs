@@ -44,8 +44,9 @@ impl Model {
     pub(crate) fn predicts_outage(&self, node: usize, request: &Request) -> bool {
         let plan = plan::plan(self.about(node, Via::Http), request, Aim::Take);
         plan.checks.iter().all(|check| {
-            let shared = matches!(self.fallback(check), Fallback::Share);
-            !check.is_rescale() && !(shared && check.limit.holds())
+            let share_of_slots =
+                matches!(self.fallback(check), Fallback::Share) && check.limit.holds();
+            !check.is_rescale() && !share_of_slots
         })
     }
 
