@@ -11,7 +11,9 @@ use std::path::Path;
 
 use libfuzzer_sys::fuzz_target;
 use sluicegate::{Check, Time};
-use sluicegate_rules::{PlanBuffer, Directory, Purpose, Request, RuleFile, RuleSet, InMemoryFiles, Value};
+use sluicegate_rules::{
+    AttributeValue, Directory, InMemoryFiles, PlanBuffer, Purpose, Request, RuleFile, RuleSet,
+};
 
 /// The other files, by the names that seeds use.
 const OTHERS: [&str; 4] = ["other.yaml", "tiers.csv", "tiers.yaml", "key.pem"];
@@ -42,7 +44,11 @@ fn assert_report(file: &RuleFile) {
         let places = diagnostic.related_places().iter().map(|(span, _)| *span);
         for span in std::iter::once(diagnostic.span()).chain(places) {
             let text = report.sources().text(span.source());
-            assert!(text.get(span.range()).is_some(), "outside of its text: {}", diagnostic.message());
+            assert!(
+                text.get(span.range()).is_some(),
+                "outside of its text: {}",
+                diagnostic.message()
+            );
         }
         let place = report.locate(diagnostic);
         assert!(place.line >= 1 && place.column >= 1 && place.line <= place.end_line);
@@ -64,8 +70,11 @@ fn assert_plans(rules: &RuleSet, again: &RuleSet) {
         ("x-forwarded-for", "203.0.113.9, 10.0.0.1"),
         ("content-length", "70000"),
     ];
-    let attributes =
-        [("user", Value::Text("ann")), ("age", Value::Real(0.5)), ("cost", Value::Whole(-1))];
+    let attributes = [
+        ("user", AttributeValue::Text("ann")),
+        ("age", AttributeValue::Real(0.5)),
+        ("cost", AttributeValue::Whole(-1)),
+    ];
     let plain = Request::new().method("POST").target("/api/v1/x?id=7").headers(&headers);
     let requests = [
         Request::new(),

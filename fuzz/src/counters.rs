@@ -1,11 +1,13 @@
 //! A few counters, their limits, and the time.
 
-use sluicegate_core::{Operation, Check, Decision, ChargeId, CellRef, Ruling, Set, Span, State, Time, decide};
+use sluicegate_core::{
+    CellRef, ChargeId, Check, Decision, Operation, Ruling, Set, Span, State, Time, decide,
+};
 
-use crate::asked::{Asked, CELLS, CHANGES, Kept, NAMES};
 use crate::bytes::Bytes;
-use crate::limits::{self, Named};
-use crate::promises;
+use crate::fuzzed_check::{CELLS, CHANGES, FuzzedCheck, IssuedReceipt, NAMES};
+use crate::invariants;
+use crate::limits::{self, NamedLimit};
 
 /// 2026-01-01T00:00:00Z.
 const START: Time = Time::from_micros(1_767_225_600_000_000);
@@ -16,14 +18,14 @@ const MOST_RECEIPTS: usize = 32;
 /// The state on which a sequence of sets is decided.
 #[derive(Debug)]
 pub struct Counters {
-    limits: Vec<Named>,
+    limits: Vec<NamedLimit>,
     /// The cells of limits, then one for each change of tier and each settlement.
     cells: Vec<State>,
     /// The last reader of each limit's cell; `None` where several limits of one set read it.
-    readers: [Option<Reader>; CELLS],
+    readers: [Option<LastReader>; CELLS],
     /// The initial states were not written by these limits.
     foreign_start: bool,
-    receipts: Vec<Kept>,
+    receipts: Vec<IssuedReceipt>,
     now: Time,
     /// The last time named by a decision.
     span: Span,
@@ -33,7 +35,7 @@ pub struct Counters {
 /// A reading of a counter. The state after it is not from a wrong clock for another reading by the
 /// same limit, at the same time or later.
 #[derive(Debug, Clone, Copy)]
-struct Reader {
+struct LastReader {
     limit: usize,
     at: Time,
 }
@@ -45,7 +47,7 @@ impl Counters {
         let limits: Vec<_> = (0..count)
             .filter_map(|_| {
                 let name = bytes.choice(NAMES.len());
-                Some(Named { limit: limits::limit(bytes, NAMES[name])?, name })
+                Some(NamedLimit { limit: limits::limit(bytes, NAMES[name])?, name })
             })
             .collect();
         (!limits.is_empty()).then(|| Self {
@@ -76,22 +78,22 @@ impl Counters {
         self.move_clock(bytes);
         let shape = bytes.byte();
         let count = usize::from(shape) % MOST_CHECKS + 1;
-        let asked: Vec<_> =
-            (0..count).map(|_| Asked::read(bytes, &self.limits, &self.receipts)).collect();
+        let checks: Vec<_> =
+            (0..count).map(|_| FuzzedCheck::read(bytes, &self.limits, &self.receipts)).collect();
         let independent = shape >= 224;
 
         let before = self.cells.clone();
-        let (ruling, decisions) = self.decide(&asked, independent);
-        promises::assert_numbers(&self.limits, &asked, ruling, &decisions);
+        let (ruling, decisions) = self.decide(&checks, independent);
+        invariants::assert_numbers(&self.limits, &checks, ruling, &decisions);
         let undone = matches!(ruling, Ruling::Stale | Ruling::Contradictory);
         if undone || (ruling == Ruling::Refused && !independent) {
-            promises::assert_nothing_granted(&decisions);
-            self.assert_unchanged(&asked, &before);
+            invariants::assert_nothing_granted(&decisions);
+            self.assert_unchanged(&checks, &before);
         }
-        if let ([asked], [Some(decision)]) = (&asked[..], &decisions[..]) {
-            self.assert_retry(asked, decision);
+        if let ([check], [Some(decision)]) = (&checks[..], &decisions[..]) {
+            self.assert_retry(check, decision);
         }
-        self.remember(&asked, &decisions);
+        self.remember(&checks, &decisions);
     }
 
     fn move_clock(&mut self, bytes: &mut Bytes<'_>) {
@@ -108,10 +110,14 @@ impl Counters {
         self.now = Time::from_micros(micros);
     }
 
-    fn decide(&mut self, asked: &[Asked], independent: bool) -> (Ruling, Vec<Option<Decision>>) {
+    fn decide(
+        &mut self,
+        checks: &[FuzzedCheck],
+        independent: bool,
+    ) -> (Ruling, Vec<Option<Decision>>) {
+        let places: Vec<CellRef> = checks.iter().map(|check| check.place(&self.limits)).collect();
         let checks: Vec<Check<'_>> =
-            asked.iter().map(|asked| asked.check(&self.limits, self.now)).collect();
-        let places: Vec<CellRef> = asked.iter().map(|asked| asked.place(&self.limits)).collect();
+            checks.iter().map(|check| check.check(&self.limits, self.now)).collect();
         self.sets += 1;
         // Room for the ids of its checks.
         let id = ChargeId::from_bits(self.sets << 8);
@@ -125,21 +131,21 @@ impl Counters {
     ///
     /// State that the clock or the limit cannot have written is repaired even if the set is
     /// refused, and so is state that the set declares to be written under another quota.
-    fn assert_unchanged(&self, asked: &[Asked], before: &[State]) {
+    fn assert_unchanged(&self, checks: &[FuzzedCheck], before: &[State]) {
         for (cell, (before, after)) in before.iter().zip(&self.cells).enumerate() {
-            let mut met = asked.iter().filter(|asked| asked.cell(&self.limits) == cell);
-            let rescaled = asked.iter().filter(|asked| asked.rescales()).any(|asked| {
-                asked.cell(&self.limits) == cell || asked.remembered_in() == Some(cell)
+            let mut met = checks.iter().filter(|check| check.cell(&self.limits) == cell);
+            let rescaled = checks.iter().filter(|check| check.rescales()).any(|check| {
+                check.cell(&self.limits) == cell || check.remembered_in() == Some(cell)
             });
             let mendable = rescaled
-                || met.any(|asked| {
+                || met.any(|check| {
                     let set_back = self.readers[cell].is_some_and(|reader| reader.at > self.now);
-                    let foreign = self.is_foreign(asked) || self.is_another_calendar(asked);
+                    let foreign = self.is_foreign(check) || self.is_another_calendar(check);
                     *before != State::Vacant && (set_back || foreign)
                 });
             assert!(
                 mendable || before == after,
-                "a refused set changed {before:?} to {after:?} at {:?}: {asked:?} of {:?}",
+                "a refused set changed {before:?} to {after:?} at {:?}: {checks:?} of {:?}",
                 self.now,
                 self.limits,
             );
@@ -147,67 +153,68 @@ impl Counters {
     }
 
     /// Returns whether the counter may have the layout of another limit.
-    fn is_foreign(&self, asked: &Asked) -> bool {
-        let reader = self.readers[asked.cell(&self.limits)];
-        reader.is_none_or(|reader| reader.limit != asked.subject.limit)
+    fn is_foreign(&self, check: &FuzzedCheck) -> bool {
+        let reader = self.readers[check.cell(&self.limits)];
+        reader.is_none_or(|reader| reader.limit != check.subject.limit)
     }
 
     /// Returns whether another calendar may have set the counter's window.
     ///
     /// One that had not begun when it was read last is left as it was until it has begun.
-    fn is_another_calendar(&self, asked: &Asked) -> bool {
-        let named = &self.limits[asked.subject.limit];
+    fn is_another_calendar(&self, check: &FuzzedCheck) -> bool {
+        let named = &self.limits[check.subject.limit];
         let sharers = self.limits.iter().filter(|other| other.name == named.name).count();
         named.limit.calendar().is_some() && (sharers > 1 || self.foreign_start)
     }
 
     /// Asserts that a retry after the given time succeeds; a microsecond earlier it does not.
-    fn assert_retry(&self, asked: &Asked, decision: &Decision) {
+    fn assert_retry(&self, check: &FuzzedCheck, decision: &Decision) {
         let Some(retry_after) = decision.retry_after() else { return };
         let then = self.now + retry_after;
         // Time saturates there.
-        if then > Time::MAX || !matches!(asked.ask, Operation::Take(_)) {
+        if then > Time::MAX || !matches!(check.operation, Operation::Take(_)) {
             return;
         }
-        let limit = &self.limits[asked.subject.limit].limit;
-        let state = &self.cells[asked.cell(&self.limits)];
+        let limit = &self.limits[check.subject.limit].limit;
+        let state = &self.cells[check.cell(&self.limits)];
         assert!(
-            self.is_allowed_at(then, asked),
-            "refused again at {then:?} after {decision:?} of {limit:?} for {asked:?} on {state:?}",
+            self.is_allowed_at(then, check),
+            "refused again at {then:?} after {decision:?} of {limit:?} for {check:?} on {state:?}",
         );
         if retry_after > Span::from_micros(1) {
             let early = Time::from_micros(then.as_micros() - 1);
             assert!(
-                !self.is_allowed_at(early, asked),
-                "allowed early, at {early:?}, after {decision:?} of {limit:?} for {asked:?} on {state:?}",
+                !self.is_allowed_at(early, check),
+                "allowed early, at {early:?}, after {decision:?} of {limit:?} for {check:?} on {state:?}",
             );
         }
     }
 
     /// Returns whether the same would be allowed at another time if nothing happened until then.
-    fn is_allowed_at(&self, time: Time, asked: &Asked) -> bool {
-        let check = asked.check(&self.limits, time);
+    fn is_allowed_at(&self, time: Time, check: &FuzzedCheck) -> bool {
+        let place = check.place(&self.limits);
+        let check = check.check(&self.limits, time);
         let set = Set::one(&check, ChargeId::from_bits(u128::MAX << 8));
         let (mut cells, mut decisions) = (self.cells.clone(), [None]);
-        decide(&set, time, &[asked.place(&self.limits)], &mut cells, &mut decisions);
+        decide(&set, time, &[place], &mut cells, &mut decisions);
         decisions[0].is_some_and(|decision| decision.is_allowed())
     }
 
-    fn remember(&mut self, all: &[Asked], decisions: &[Option<Decision>]) {
-        for (asked, decision) in all.iter().zip(decisions) {
+    fn remember(&mut self, all: &[FuzzedCheck], decisions: &[Option<Decision>]) {
+        for (check, decision) in all.iter().zip(decisions) {
             let Some(decision) = decision else { continue };
-            let subject = asked.subject;
-            let cell = asked.cell(&self.limits);
+            let subject = check.subject;
+            let cell = check.cell(&self.limits);
             let alone = all
                 .iter()
                 .filter(|other| other.cell(&self.limits) == cell)
                 .all(|other| other.subject == subject);
-            self.readers[cell] = alone.then_some(Reader { limit: subject.limit, at: self.now });
+            self.readers[cell] = alone.then_some(LastReader { limit: subject.limit, at: self.now });
             self.span = decision.retry_after().unwrap_or(decision.reset_after());
             if let Some(receipt) = decision.receipt()
                 && self.receipts.len() < MOST_RECEIPTS
             {
-                self.receipts.push(Kept { receipt: *receipt, subject });
+                self.receipts.push(IssuedReceipt { receipt: *receipt, subject });
             }
         }
     }

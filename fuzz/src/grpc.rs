@@ -10,12 +10,12 @@ use hyper::body::Bytes;
 use hyper::client::conn::http2::{Builder, SendRequest};
 use hyper::header::HeaderMap;
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use sluicegate::{Limiter, ManualClock, Memory};
+use sluicegate_rules::{RuleLimiter, RuleSet};
+use sluicegate_server::{Listeners, Protocol};
 use tokio::net::TcpStream;
 use tokio::runtime::{self, Runtime};
 use tokio::time::timeout;
-use sluicegate::{Limiter, ManualClock, Memory};
-use sluicegate_rules::{RuleSet, RuleLimiter};
-use sluicegate_server::{Listeners, Protocol};
 
 /// A server that hangs is a finding.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -57,18 +57,20 @@ impl GrpcServer {
         let clock = ManualClock::default();
         let limiter = Limiter::new(Memory::with_clock(clock.clone()));
         let rules = RuleSet::parse(RULES).expect("rules that can be read");
-        let gate = Arc::new(RuleLimiter::new(limiter, rules).unwrap());
-        let (tell, told) = mpsc::channel();
+        let limiter = Arc::new(RuleLimiter::new(limiter, rules).unwrap());
+        let (sender, receiver) = mpsc::channel();
         thread::spawn(move || {
             let runtime = runtime::Builder::new_current_thread().enable_all().build();
             runtime.expect("a runtime").block_on(async {
                 let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-                tell.send(listener.local_addr().expect("an address")).expect("a listener to it");
+                sender.send(listener.local_addr().expect("an address")).expect("a listener to it");
                 let listeners = Listeners::default().and(Protocol::Grpc, listener);
-                sluicegate_server::Server::new(gate).serve(listeners, std::future::pending()).await
+                sluicegate_server::Server::new(limiter)
+                    .serve(listeners, std::future::pending())
+                    .await
             })
         });
-        let address = told.recv().expect("the server's address");
+        let address = receiver.recv().expect("the server's address");
         let runtime = runtime::Builder::new_current_thread().enable_all().build();
         let runtime = runtime.expect("a runtime");
         let sender = runtime.block_on(async {

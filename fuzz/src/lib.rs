@@ -3,12 +3,12 @@
 //! Numbers decoded from bytes, limits made of them, the counters that `decide` works on, and
 //! servers for bodies and messages.
 
-mod asked;
 mod bytes;
 mod counters;
+mod fuzzed_check;
 mod grpc;
+mod invariants;
 mod limits;
-mod promises;
 #[path = "../../crates/sluicegate-server/src/grpc/proto.rs"]
 mod proto;
 mod resp;

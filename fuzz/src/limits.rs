@@ -6,7 +6,7 @@ use crate::bytes::Bytes;
 
 /// A limit, with the index of its name.
 #[derive(Debug)]
-pub(crate) struct Named {
+pub(crate) struct NamedLimit {
     pub(crate) limit: Limit,
     pub(crate) name: usize,
 }

@@ -6,10 +6,10 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use tokio::runtime::Builder;
 use sluicegate::{Limiter, ManualClock, Memory};
-use sluicegate_rules::{RuleSet, RuleLimiter};
+use sluicegate_rules::{RuleLimiter, RuleSet};
 use sluicegate_server::{Listeners, Protocol};
+use tokio::runtime::Builder;
 
 /// A server that hangs is a finding.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -32,18 +32,20 @@ impl RespServer {
         let limiter = Limiter::new(Memory::with_clock(clock.clone()));
         let rules = "rules: [{ name: per-user, key: user, limit: 9/min }]";
         let rules = RuleSet::parse(rules).expect("rules that are right");
-        let gate = Arc::new(RuleLimiter::new(limiter, rules).unwrap());
-        let (tell, told) = mpsc::channel();
+        let limiter = Arc::new(RuleLimiter::new(limiter, rules).unwrap());
+        let (sender, receiver) = mpsc::channel();
         thread::spawn(move || {
             let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
             runtime.block_on(async {
                 let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-                tell.send(listener.local_addr().expect("an address")).expect("a listener to it");
+                sender.send(listener.local_addr().expect("an address")).expect("a listener to it");
                 let listeners = Listeners::default().and(Protocol::Resp, listener);
-                sluicegate_server::Server::new(gate).serve(listeners, std::future::pending()).await
+                sluicegate_server::Server::new(limiter)
+                    .serve(listeners, std::future::pending())
+                    .await
             })
         });
-        Self { address: told.recv().expect("the server's address"), clock }
+        Self { address: receiver.recv().expect("the server's address"), clock }
     }
 
     /// Advances the server's clock, so that it may evict the counters of earlier inputs.

@@ -6,9 +6,9 @@ use std::sync::{Arc, mpsc};
 use std::thread;
 use std::time::Duration;
 
-use tokio::runtime::Builder;
 use sluicegate::{Limiter, ManualClock, Memory};
-use sluicegate_rules::{RuleSet, RuleLimiter};
+use sluicegate_rules::{RuleLimiter, RuleSet};
+use tokio::runtime::Builder;
 
 /// A server that hangs is a finding.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -41,17 +41,19 @@ impl Server {
         let clock = ManualClock::default();
         let limiter = Limiter::new(Memory::with_clock(clock.clone()));
         let rules = RuleSet::parse("rules: []").expect("rules that say nothing");
-        let gate = Arc::new(RuleLimiter::new(limiter, rules).unwrap());
-        let (tell, told) = mpsc::channel();
+        let limiter = Arc::new(RuleLimiter::new(limiter, rules).unwrap());
+        let (sender, receiver) = mpsc::channel();
         thread::spawn(move || {
             let runtime = Builder::new_current_thread().enable_all().build().expect("a runtime");
             runtime.block_on(async {
                 let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
-                tell.send(listener.local_addr().expect("an address")).expect("a listener to it");
-                sluicegate_server::Server::new(gate).serve(listener, std::future::pending()).await
+                sender.send(listener.local_addr().expect("an address")).expect("a listener to it");
+                sluicegate_server::Server::new(limiter)
+                    .serve(listener, std::future::pending())
+                    .await
             })
         });
-        let address = told.recv().expect("the server's address");
+        let address = receiver.recv().expect("the server's address");
         Self { address, clock, stream: connect(address) }
     }
 

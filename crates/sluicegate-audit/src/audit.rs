@@ -16,10 +16,10 @@ use self::rule_state::RuleState;
 use self::rule_tally::RuleTally;
 use crate::findings::{Findings, Violation, ViolationKind};
 use crate::latency::{Latency, LatencyBounds};
-use crate::prepared_rule::{Kind, Rule};
-use crate::trace::entry::Entry;
-use crate::trace::header::{Header, HeaderError, RuleSpec};
-use crate::trace::line_parser::Gap;
+use crate::prepared_rule::{PreparedRule, RuleKind};
+use crate::trace::entry::TraceEntry;
+use crate::trace::header::{HeaderError, RuleSpec, TraceHeader};
+use crate::trace::line_parser::GapLine;
 
 /// Checks a trace, entry by entry.
 ///
@@ -47,7 +47,7 @@ pub struct Audit {
 
 impl Audit {
     /// Creates an audit of a trace with this header.
-    pub fn new(header: Header) -> Result<Self, HeaderError> {
+    pub fn new(header: TraceHeader) -> Result<Self, HeaderError> {
         header.check()?;
         let rules = header.rules.clone();
         let mut audit = Self {
@@ -63,12 +63,12 @@ impl Audit {
             until: 0,
             others: RuleTally::new(""),
         };
-        rules.iter().try_for_each(|(name, spec)| audit.learn(name, spec))?;
+        rules.iter().try_for_each(|(name, spec)| audit.add_rule(name, spec))?;
         Ok(audit)
     }
 
     /// Adds a rule for the entries that follow.
-    pub fn learn(&mut self, name: &str, spec: &RuleSpec) -> Result<(), HeaderError> {
+    pub fn add_rule(&mut self, name: &str, spec: &RuleSpec) -> Result<(), HeaderError> {
         if let Some(known) = self.rules.get(name) {
             let known = &known.rule.spec;
             return if known == spec {
@@ -77,7 +77,7 @@ impl Audit {
                 Err(HeaderError::differs(name, spec, known))
             };
         }
-        let rule = Rule::new(name, spec)?;
+        let rule = PreparedRule::new(name, spec)?;
         self.families.entry(rule.family().to_owned()).or_default().push(name.to_owned());
         self.rules.insert(name.to_owned(), RuleState::new(rule));
         Ok(())
@@ -87,13 +87,13 @@ impl Audit {
     ///
     /// It has to be added before the entries that follow it.
     pub fn gap(&mut self, lost: u64, from_us: u64, until_us: u64) {
-        let gap = Gap { lost, from_us, until_us };
-        self.incidents.learn_gap(gap, self.order.reached());
+        let gap = GapLine { lost, from_us, until_us };
+        self.incidents.add_gap(gap, self.order.reached());
     }
 
     /// Returns the audit with latency bounds.
     #[must_use]
-    pub fn waits_within(self, bounds: LatencyBounds) -> Self {
+    pub fn with_latency_bounds(self, bounds: LatencyBounds) -> Self {
         Self { waits: Latency::new(bounds), ..self }
     }
 
@@ -103,17 +103,17 @@ impl Audit {
     }
 
     /// Adds one entry.
-    pub fn add(&mut self, entry: Entry) {
+    pub fn add(&mut self, entry: TraceEntry) {
         let line = self.entries + 1;
-        self.take_in(entry, None, line);
+        self.buffer_entry(entry, None, line);
     }
 
     /// Adds one entry of a file.
-    pub fn add_from(&mut self, entry: Entry, file: &Arc<str>, line: u64) {
-        self.take_in(entry, Some(Arc::clone(file)), line);
+    pub fn add_from(&mut self, entry: TraceEntry, file: &Arc<str>, line: u64) {
+        self.buffer_entry(entry, Some(Arc::clone(file)), line);
     }
 
-    fn take_in(&mut self, entry: Entry, file: Option<Arc<str>>, line: u64) {
+    fn buffer_entry(&mut self, entry: TraceEntry, file: Option<Arc<str>>, line: u64) {
         self.entries += 1;
         let numbered = Box::new(SequencedEntry { count: self.entries, file, line, entry });
         match self.order.put(numbered) {
@@ -169,7 +169,7 @@ impl Audit {
         let others = family.iter().filter(|other| *other != rule);
         let mut moved = false;
         for other in others {
-            moved |= self.rules.get_mut(other).is_some_and(|watched| watched.take_out(key));
+            moved |= self.rules.get_mut(other).is_some_and(|watched| watched.remove(key));
         }
         moved
     }
@@ -213,7 +213,7 @@ impl Audit {
         let mut rules = Vec::new();
         let mut broken = 0;
         for RuleState { rule, counters, tally } in self.rules.into_values() {
-            if let (Kind::Unchecked(why), false) = (&rule.kind, counters.is_empty()) {
+            if let (RuleKind::Unchecked(why), false) = (&rule.kind, counters.is_empty()) {
                 notes.push(format!("the rule `{}` is not checked: {why}", rule.name));
             }
             notes.extend(tally.note());

@@ -10,20 +10,20 @@ mod tests;
 mod token_bucket;
 
 use self::any_window::AnyWindowBound;
-use self::calendar::Calendar;
+use self::calendar::CalendarBound;
 use self::token_bucket::Envelope;
-use crate::prepared_rule::Bound;
+use crate::prepared_rule::AdmissionBound;
 
 /// The units admitted in an interval, and the units allowed in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Interval {
+pub(crate) struct TimeInterval {
     pub(crate) admitted: u64,
     pub(crate) allowed: u64,
     pub(crate) from: u64,
     pub(crate) until: u64,
 }
 
-impl Interval {
+impl TimeInterval {
     pub(crate) const fn is_over(&self) -> bool {
         self.admitted > self.allowed
     }
@@ -39,27 +39,27 @@ impl Interval {
 #[derive(Debug, Clone)]
 pub(crate) enum BoundChecker {
     Envelope(Envelope),
-    Calendar(Calendar),
+    Calendar(CalendarBound),
     AnyWindowBound(AnyWindowBound),
 }
 
 impl BoundChecker {
     /// Creates a checker without admissions, for clocks with an error of `clock_error`.
-    pub(crate) fn new(bound: Bound, clock_error: u64) -> Self {
+    pub(crate) fn new(bound: AdmissionBound, clock_error: u64) -> Self {
         match bound {
-            Bound::Envelope { amount, period, burst } => {
+            AdmissionBound::Envelope { amount, period, burst } => {
                 Self::Envelope(Envelope::admitting(amount, period, burst, clock_error))
             }
-            Bound::Releases { amount, period, places } => {
+            AdmissionBound::Releases { amount, period, places } => {
                 Self::Envelope(Envelope::releasing(amount, period, places, clock_error))
             }
-            Bound::Calendar { amount, per } => {
-                Self::Calendar(Calendar::new(amount, per, clock_error))
+            AdmissionBound::Calendar { amount, per } => {
+                Self::Calendar(CalendarBound::new(amount, per, clock_error))
             }
-            Bound::AnySpan { amount, length } => {
+            AdmissionBound::AnySpan { amount, length } => {
                 Self::AnyWindowBound(AnyWindowBound::new(&[(length, amount)], clock_error))
             }
-            Bound::TwoSpans { amount, length, window } => {
+            AdmissionBound::TwoSpans { amount, length, window } => {
                 // Single units can come at both ends of a window.
                 let twice = if amount == 1 { 2 } else { 2 * amount - 1 };
                 Self::AnyWindowBound(AnyWindowBound::new(
@@ -73,7 +73,7 @@ impl BoundChecker {
     /// Counts an admission at `at`; returns the tightest interval that ends there.
     ///
     /// `None` if the bound says nothing about it.
-    pub(crate) fn admit(&mut self, at: u64, cost: u64) -> Option<Interval> {
+    pub(crate) fn admit(&mut self, at: u64, cost: u64) -> Option<TimeInterval> {
         match self {
             Self::Envelope(envelope) => Some(envelope.admit(at, cost)),
             Self::Calendar(calendar) => calendar.admit(at, cost),

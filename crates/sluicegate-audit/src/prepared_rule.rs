@@ -6,11 +6,11 @@ use crate::trace::header::{HeaderError, OutagePolicy, RuleSpec};
 
 /// A rule, prepared for the audit.
 #[derive(Debug)]
-pub(crate) struct Rule {
+pub(crate) struct PreparedRule {
     pub(crate) name: String,
     /// The limit in readable form.
     pub(crate) title: String,
-    pub(crate) kind: Kind,
+    pub(crate) kind: RuleKind,
     pub(crate) on_store_error: Option<OutagePolicy>,
     /// The rule as in the header.
     pub(crate) spec: RuleSpec,
@@ -18,32 +18,32 @@ pub(crate) struct Rule {
 
 /// The checks that are possible for a rule.
 #[derive(Debug)]
-pub(crate) enum Kind {
+pub(crate) enum RuleKind {
     /// Units that recover with time.
-    Counted(Counted),
+    Counted(QuotaRule),
     /// Slots that are held and released.
-    Held(Held),
+    Held(ConcurrencyRule),
     /// None, with the reason.
     Unchecked(&'static str),
 }
 
 /// A limit whose units recover with time.
 #[derive(Debug)]
-pub(crate) struct Counted {
+pub(crate) struct QuotaRule {
     pub(crate) limit: Limit,
-    pub(crate) bound: Bound,
+    pub(crate) bound: AdmissionBound,
 }
 
 /// Slots that are held for a lease.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Held {
+pub(crate) struct ConcurrencyRule {
     pub(crate) slots: u64,
     pub(crate) lease_us: u64,
 }
 
 /// The bound on admissions, derived from the quota alone and not from the audited code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Bound {
+pub(crate) enum AdmissionBound {
     /// `burst` and `amount` per `period` over any time.
     Envelope { amount: u64, period: u64, burst: u64 },
     /// One, and `amount` per `period`, leave in any time; up to `places` are on their way.
@@ -56,7 +56,7 @@ pub(crate) enum Bound {
     TwoSpans { amount: u64, length: u64, window: u64 },
 }
 
-impl Rule {
+impl PreparedRule {
     pub(crate) fn new(name: &str, spec: &RuleSpec) -> Result<Self, HeaderError> {
         let kind = kind(name, spec).map_err(|why| {
             HeaderError::new(format!("cannot use the rule `{}`: {why}", name.escape_debug()))
@@ -76,23 +76,23 @@ impl Rule {
     }
 }
 
-fn kind(name: &str, spec: &RuleSpec) -> Result<Kind, String> {
+fn kind(name: &str, spec: &RuleSpec) -> Result<RuleKind, String> {
     if spec.by_node {
-        return Ok(Kind::Unchecked(
+        return Ok(RuleKind::Unchecked(
             "counters of a single node are decided before those of the store, at another time",
         ));
     }
     match spec.algorithm.as_str() {
         "concurrency" => return held(spec),
         "cooldown" => {
-            return Ok(Kind::Unchecked(
+            return Ok(RuleKind::Unchecked(
                 "a cooldown depends on failures, which traces do not contain",
             ));
         }
         _ => {}
     }
     if spec.timezone.as_deref().is_some_and(|zone| !zone.eq_ignore_ascii_case("utc")) {
-        return Ok(Kind::Unchecked("only calendar windows in UTC are supported"));
+        return Ok(RuleKind::Unchecked("only calendar windows in UTC are supported"));
     }
     let Some(text) = &spec.quota else {
         return Err(format!(
@@ -102,14 +102,15 @@ fn kind(name: &str, spec: &RuleSpec) -> Result<Kind, String> {
     };
     let quota: Quota = text.parse().map_err(|error| format!("{error}"))?;
     let limit = limit(name.to_owned(), spec, quota)?;
-    Ok(Kind::Counted(Counted { limit, bound: bound(spec, quota)? }))
+    Ok(RuleKind::Counted(QuotaRule { limit, bound: bound(spec, quota)? }))
 }
 
-fn held(spec: &RuleSpec) -> Result<Kind, String> {
+fn held(spec: &RuleSpec) -> Result<RuleKind, String> {
     match (spec.slots, spec.lease_ms) {
-        (Some(slots @ 1..), Some(lease @ 1..)) => {
-            Ok(Kind::Held(Held { slots: slots.into(), lease_us: lease.saturating_mul(1_000) }))
-        }
+        (Some(slots @ 1..), Some(lease @ 1..)) => Ok(RuleKind::Held(ConcurrencyRule {
+            slots: slots.into(),
+            lease_us: lease.saturating_mul(1_000),
+        })),
         _ => Err("concurrency needs `slots` and `lease_ms`, each at least 1".to_owned()),
     }
 }
@@ -142,10 +143,10 @@ fn limit(name: String, spec: &RuleSpec, quota: Quota) -> Result<Limit, String> {
     limit.map_err(|error| error.reason().to_string())
 }
 
-fn bound(spec: &RuleSpec, quota: Quota) -> Result<Bound, String> {
+fn bound(spec: &RuleSpec, quota: Quota) -> Result<AdmissionBound, String> {
     let (amount, per) = (quota.amount(), quota.per());
     if spec.algorithm == "fixed_window" {
-        return Ok(Bound::Calendar { amount, per });
+        return Ok(AdmissionBound::Calendar { amount, per });
     }
     let Per::Span(period) = per else {
         return Err("a month has no fixed length; use a fixed window".to_owned());
@@ -154,15 +155,17 @@ fn bound(spec: &RuleSpec, quota: Quota) -> Result<Bound, String> {
     Ok(match spec.algorithm.as_str() {
         "queue" => {
             let places = quota.burst().unwrap_or(amount) + 1;
-            Bound::Releases { amount, period, places }
+            AdmissionBound::Releases { amount, period, places }
         }
-        "sliding_log" => Bound::AnySpan { amount, length: period },
-        "sliding_window" if spec.strict => Bound::AnySpan { amount, length: period },
-        "sliding_window" if slices(spec) == 1 => Bound::Envelope { amount, period, burst: amount },
+        "sliding_log" => AdmissionBound::AnySpan { amount, length: period },
+        "sliding_window" if spec.strict => AdmissionBound::AnySpan { amount, length: period },
+        "sliding_window" if slices(spec) == 1 => {
+            AdmissionBound::Envelope { amount, period, burst: amount }
+        }
         "sliding_window" => {
             let length = period - period / u64::from(slices(spec));
-            Bound::TwoSpans { amount, length, window: period }
+            AdmissionBound::TwoSpans { amount, length, window: period }
         }
-        _ => Bound::Envelope { amount, period, burst: quota.burst().unwrap_or(amount) },
+        _ => AdmissionBound::Envelope { amount, period, burst: quota.burst().unwrap_or(amount) },
     })
 }

@@ -18,7 +18,7 @@ use sluicegate_core::{
 
 pub(crate) use self::compare::Discrepancy;
 
-use crate::trace::entry::Entry;
+use crate::trace::entry::TraceEntry;
 
 /// The possible usage of one counter.
 #[derive(Debug, Clone, Default)]
@@ -54,9 +54,9 @@ impl ReferenceLimiter {
     }
 
     /// Applies an admission, and returns its discrepancy.
-    pub(crate) fn allow(&mut self, limit: &Limit, entry: &Entry) -> Option<Discrepancy> {
+    pub(crate) fn allow(&mut self, limit: &Limit, entry: &TraceEntry) -> Option<Discrepancy> {
         self.end_uncertainty(limit, entry.at);
-        let ask = ask(limit, entry);
+        let ask = operation_of(limit, entry);
         let least = step(limit, &mut self.least, entry.at, ask)?;
         if !least.is_allowed() {
             // It was charged nevertheless, and may have been counted.
@@ -78,9 +78,9 @@ impl ReferenceLimiter {
     }
 
     /// Returns the discrepancy of a refusal.
-    pub(crate) fn refuse(&mut self, limit: &Limit, entry: &Entry) -> Option<Discrepancy> {
+    pub(crate) fn refuse(&mut self, limit: &Limit, entry: &TraceEntry) -> Option<Discrepancy> {
         self.end_uncertainty(limit, entry.at);
-        let ask = ask(limit, entry);
+        let ask = operation_of(limit, entry);
         let least = step(limit, &mut self.least.clone(), entry.at, ask)?;
         let most = match &self.doubt {
             Uncertainty::None => Some(least),
@@ -166,7 +166,7 @@ fn charge(units: u64) -> Operation {
 }
 
 /// Returns the operation of an entry.
-fn ask(limit: &Limit, entry: &Entry) -> Operation {
+fn operation_of(limit: &Limit, entry: &TraceEntry) -> Operation {
     let cost = Cost::new(entry.cost).unwrap_or(Cost::MAX);
     // Only a queue delays requests without their consent.
     let offered = (entry.delay_us > 0 && limit.algorithm() != "queue").then_some(entry.delay_us);

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context, anyhow};
-use sluicegate_audit::{Findings, Header, LatencyBounds, Loss, TraceErrors, TraceReader};
+use sluicegate_audit::{Findings, LatencyBounds, Loss, TraceErrors, TraceHeader, TraceReader};
 
 use crate::args::{AuditArgs, Format};
 use crate::exit::CliError;
@@ -37,14 +37,14 @@ fn findings(args: &AuditArgs) -> Result<Findings, TraceErrors> {
 }
 
 /// The facts about the run on the command line, which complete the headers of traces.
-fn header(args: &AuditArgs) -> Header {
+fn header(args: &AuditArgs) -> TraceHeader {
     let losses = args.state_losses.iter().map(|at| Loss { from_us: *at, until_us: *at });
-    Header {
+    TraceHeader {
         rules: args.rules.iter().cloned().collect(),
         nodes: args.nodes,
         outages: args.outages.clone(),
         state_losses: losses.collect(),
         clock_error_us: args.clock_error_us.unwrap_or(0),
-        ..Header::default()
+        ..TraceHeader::default()
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::process::ExitCode;
 
-use sluicegate_rules::Unreadable;
+use sluicegate_rules::UnreadableFile;
 
 /// An error that ends the program.
 #[derive(Debug)]
@@ -30,8 +30,8 @@ impl From<anyhow::Error> for CliError {
     }
 }
 
-impl From<Unreadable> for CliError {
-    fn from(unreadable: Unreadable) -> Self {
+impl From<UnreadableFile> for CliError {
+    fn from(unreadable: UnreadableFile) -> Self {
         let (path, reason) = (unreadable.path().display(), unreadable.reason());
         let hint = "give the path of a rule file, or of a folder with `.yaml` files";
         Self::usage(anyhow::anyhow!("cannot read `{path}`: {reason}\nhint: {hint}"))

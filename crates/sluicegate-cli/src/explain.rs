@@ -7,10 +7,10 @@ use std::process::ExitCode;
 use anyhow::anyhow;
 use sluicegate::{Clock, SystemClock};
 use sluicegate_rules::descriptor::attribute;
-use sluicegate_rules::{Attributes, Directory, Request, RuleFile, Value};
+use sluicegate_rules::{AttributeValue, Attributes, Directory, Request, RuleFile};
 
 use crate::args::ExplainArgs;
-use crate::args::descriptor::Descriptor;
+use crate::args::descriptor::DescriptorArg;
 use crate::exit::CliError;
 use crate::output;
 
@@ -65,7 +65,8 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, CliError> {
     }
     let count = args.descriptors.len();
     for (index, descriptor) in args.descriptors.iter().enumerate() {
-        let attributes = Entries { domain: args.domain.as_deref().unwrap_or_default(), descriptor };
+        let attributes =
+            DescriptorAttributes { domain: args.domain.as_deref().unwrap_or_default(), descriptor };
         let request = Request::new().attributes(&attributes).entries(descriptor.keys().count());
         let request = args.cost.map_or(request, |units| request.cost(units));
         if count > 1 {
@@ -77,13 +78,13 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<ExitCode, CliError> {
 }
 
 /// The attributes of a descriptor.
-struct Entries<'a> {
+struct DescriptorAttributes<'a> {
     domain: &'a str,
-    descriptor: &'a Descriptor,
+    descriptor: &'a DescriptorArg,
 }
 
-impl Attributes for Entries<'_> {
-    fn get(&self, name: &str) -> Option<Value<'_>> {
+impl Attributes for DescriptorAttributes<'_> {
+    fn get(&self, name: &str) -> Option<AttributeValue<'_>> {
         attribute(name, self.domain, &self.descriptor.entries())
     }
 }

@@ -21,8 +21,8 @@ use sluicegate_server::{
     Addresses, BindError, Drained, Listeners, Protocol, Reloads, Server, Snapshots, StoreStats,
 };
 
-use self::rules::Rules;
-pub(crate) use self::settings::Settings;
+use self::rules::InitialRules;
+pub(crate) use self::settings::ServeSettings;
 use self::store_args::StoreArgs;
 use self::trace::TraceTask;
 use crate::args::ServeArgs;
@@ -35,13 +35,13 @@ use crate::{logging, runtime, signals};
 /// Runs the server until a stop signal.
 pub(crate) fn run(args: &ServeArgs) -> Result<(), CliError> {
     let store = StoreArgs::of(args, |name| env::var(name).ok())?;
-    let rules = Rules::of(args.config.as_deref())?;
-    let settings = Settings::of(args, store, &rules.settings)?;
+    let rules = InitialRules::of(args.config.as_deref())?;
+    let settings = ServeSettings::of(args, store, &rules.settings)?;
     logging::start(&args.log);
     Ok(runtime::run(serve(&settings, rules))?)
 }
 
-async fn serve(settings: &Settings, rules: Rules) -> Result<()> {
+async fn serve(settings: &ServeSettings, rules: InitialRules) -> Result<()> {
     // Installed before binding, so that a SIGTERM right after the start is not lost.
     let stop = signals::stop().context("cannot install the signal handlers")?;
     let listeners =
@@ -54,8 +54,8 @@ async fn serve(settings: &Settings, rules: Rules) -> Result<()> {
 
 /// Serves with counters in the memory of this process.
 async fn serve_in_memory(
-    settings: &Settings,
-    rules: Rules,
+    settings: &ServeSettings,
+    rules: InitialRules,
     listeners: Vec<Listeners>,
     stop: impl Future<Output = ()>,
 ) -> Result<()> {
@@ -72,8 +72,8 @@ async fn serve_in_memory(
 
 /// Serves from the first limiter and saves snapshots of the second, which it wraps or equals.
 async fn serve_and_save<S: StoreStats>(
-    settings: &Settings,
-    rules: Rules,
+    settings: &ServeSettings,
+    rules: InitialRules,
     (server, limiter): (Limiter<S>, Limiter),
     restored: Option<String>,
     listeners: Vec<Listeners>,
@@ -97,15 +97,15 @@ async fn serve_and_save<S: StoreStats>(
     if let Ok(Some(saved)) = &saved {
         print_status(&format!("sluicegate: {saved}\n"));
     }
-    print_status(&banner::farewell(drained, settings.shutdown_timeout));
+    print_status(&banner::shutdown_message(drained, settings.shutdown_timeout));
     saved.map(drop)
 }
 
 /// Serves with counters in a store that nodes share.
 async fn serve_shared(
-    settings: &Settings,
+    settings: &ServeSettings,
     redis: &RedisSettings,
-    rules: Rules,
+    rules: InitialRules,
     listeners: Vec<Listeners>,
     stop: impl Future<Output = ()>,
 ) -> Result<()> {
@@ -136,8 +136,8 @@ struct BoundServer<S> {
 
 impl<S: StoreStats> BoundServer<S> {
     fn new(
-        settings: &Settings,
-        rules: Rules,
+        settings: &ServeSettings,
+        rules: InitialRules,
         limiter: Limiter<S>,
         store: &str,
         listeners: Vec<Listeners>,
@@ -171,13 +171,13 @@ impl<S: StoreStats> BoundServer<S> {
     /// Serves like [`until`](Self::until), and prints the store status before and the result after.
     async fn until_stopped(
         self,
-        settings: &Settings,
+        settings: &ServeSettings,
         store_status: &str,
         stop: impl Future<Output = ()>,
     ) -> Result<()> {
         print_status(&format!("sluicegate: {store_status}\n"));
         let drained = self.until(stop).await?;
-        print_status(&banner::farewell(drained, settings.shutdown_timeout));
+        print_status(&banner::shutdown_message(drained, settings.shutdown_timeout));
         Ok(())
     }
 }

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
-use sluicegate_rules::{RuleFile, Unreadable};
+use sluicegate_rules::{RuleFile, UnreadableFile};
 
 use crate::args::{Format, ValidateArgs};
 use crate::exit::CliError;
@@ -19,7 +19,7 @@ use crate::plural::counted;
 /// The result for one argument, ordered by severity; the number is the exit code.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-enum Verdict {
+enum FileVerdict {
     Accepted = 0,
     Refused = 1,
     Unreadable = 2,
@@ -31,14 +31,14 @@ pub(crate) fn run(args: &ValidateArgs) -> Result<ExitCode, CliError> {
         // The second read would return nothing.
         return Err(CliError::usage(anyhow!("cannot read `-` twice\nhint: give it once")));
     }
-    let mut worst = Verdict::Accepted;
+    let mut worst = FileVerdict::Accepted;
     for path in &args.files {
         worst = worst.max(validate(path, args)?);
     }
     Ok((worst as u8).into())
 }
 
-fn validate(path: &Path, args: &ValidateArgs) -> Result<Verdict, CliError> {
+fn validate(path: &Path, args: &ValidateArgs) -> Result<FileVerdict, CliError> {
     let file = match load(path) {
         Ok(file) => file,
         Err(unreadable) => {
@@ -46,7 +46,7 @@ fn validate(path: &Path, args: &ValidateArgs) -> Result<Verdict, CliError> {
                 output::print(&json::unreadable(path, &unreadable)?)?;
             }
             output::print_error(&format!("{}\n", CliError::from(unreadable)));
-            return Ok(Verdict::Unreadable);
+            return Ok(FileVerdict::Unreadable);
         }
     };
     let warned = file.report.warnings() > 0 && args.deny_warnings;
@@ -56,11 +56,11 @@ fn validate(path: &Path, args: &ValidateArgs) -> Result<Verdict, CliError> {
         Format::Json => json::text(path, &file, args.envelope, !refused)?,
     };
     output::print(&text)?;
-    Ok(if refused { Verdict::Refused } else { Verdict::Accepted })
+    Ok(if refused { FileVerdict::Refused } else { FileVerdict::Accepted })
 }
 
 /// Reads a file or folder as `serve` does, or standard input for `-`.
-fn load(path: &Path) -> Result<RuleFile, Unreadable> {
+fn load(path: &Path) -> Result<RuleFile, UnreadableFile> {
     if is_stdin(path) { stdin::load() } else { RuleFile::load(path) }
 }
 

@@ -21,7 +21,7 @@ mod tests;
 
 use sluicegate::{ManualClock, Store};
 
-use self::harness::Venue;
+use self::harness::SharedStore;
 use self::invocation::Invocation;
 use self::pool::Pool;
 use sluicegate_testkit::Rng;
@@ -37,30 +37,30 @@ pub fn all<S: Store>(make: impl FnMut(ManualClock) -> S, rounds: usize) {
 }
 
 fn explain_all<S: Store>(make: impl FnMut(ManualClock) -> S, rounds: usize) -> Result<(), String> {
-    play(make, rounds, |round, operations| {
+    run_round(make, rounds, |round, operations| {
         explain(operations).map_err(|story| format!("round {round}: {story}"))
     })
 }
 
 /// Plays rounds and passes each history to `see`.
-fn play<S: Store, E>(
+fn run_round<S: Store, E>(
     mut make: impl FnMut(ManualClock) -> S,
     rounds: usize,
     mut see: impl FnMut(usize, &[Invocation<'_>]) -> Result<(), E>,
 ) -> Result<(), E> {
     let limits = pool::limits();
-    let mut venue = Venue::new(&mut make);
+    let mut venue = SharedStore::new(&mut make);
     for (round, seed) in (0..rounds).zip(0..) {
         let rng = &mut Rng::new(seed);
         // Sometimes a fresh store, sometimes one that has played other rounds.
         if rng.one_in(3) {
-            venue = Venue::new(&mut make);
+            venue = SharedStore::new(&mut make);
         }
         let keys = Pool::keys(round, rng);
         let pool = Pool::new(&limits, &keys, round, venue.now(), rng);
         let threads = 2 + rng.index(3);
         let scripts = (0..threads).map(|_| script::turns(&pool, rng)).collect();
-        see(round, &venue.play(scripts))?;
+        see(round, &venue.run(scripts))?;
     }
     Ok(())
 }
@@ -71,5 +71,5 @@ fn explain(operations: &[Invocation<'_>]) -> Result<(), String> {
         return Err(report::untimely(operations, index));
     }
     let found = search::linearize(operations);
-    found.map(|_| ()).map_err(|stuck| report::stuck(operations, &stuck))
+    found.map(|_| ()).map_err(|stuck| report::not_linearizable(operations, &stuck))
 }

@@ -16,4 +16,4 @@ pub mod replay;
 pub mod subject;
 pub mod walk;
 
-pub use subject::{Bare, Driven, Subject};
+pub use subject::{ManualClockStore, MapStore, Subject};

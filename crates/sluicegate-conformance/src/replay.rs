@@ -43,7 +43,7 @@ pub fn vector_paths() -> Vec<PathBuf> {
 }
 
 fn replay_case(subject: &mut impl Subject, case: &Case, path: &Path) {
-    let mut replay = Replay::new(&case.limits);
+    let mut replay = VectorReplay::new(&case.limits);
     for (index, step) in case.steps.iter().enumerate() {
         let found = replay.step(subject, step);
         let expected = step.expect.as_ref().expect("a vector says what it expects");
@@ -62,13 +62,13 @@ fn replay_case(subject: &mut impl Subject, case: &Case, path: &Path) {
 
 /// A trace during its replay: its limits, and the receipts so far.
 #[derive(Debug)]
-pub struct Replay {
+pub struct VectorReplay {
     limits: HashMap<String, Limit>,
     receipts: HashMap<(usize, usize), Receipt>,
     steps: usize,
 }
 
-impl Replay {
+impl VectorReplay {
     /// Starts a replay.
     pub fn new(limits: &BTreeMap<String, LimitSpec>) -> Self {
         let limits = limits.iter().map(|(handle, spec)| (handle.clone(), limit(spec))).collect();
@@ -104,10 +104,10 @@ impl Replay {
     }
 
     fn check<'a>(&'a self, spec: &'a CheckSpec) -> Check<'a> {
-        let mut check =
-            Check::new(&self.limits[&spec.limit], &spec.key).with_operation(self.ask(&spec.ask));
+        let mut check = Check::new(&self.limits[&spec.limit], &spec.key)
+            .with_operation(self.operation(&spec.ask));
         if let AskSpec::Take { patience_us: Some(micros), .. } = spec.ask {
-            check = check.patient(Span::from_micros(micros));
+            check = check.with_max_delay(Span::from_micros(micros));
         }
         if spec.gate == Gate::Observe {
             check = check.observed();
@@ -122,7 +122,7 @@ impl Replay {
         check
     }
 
-    fn ask(&self, spec: &AskSpec) -> Operation {
+    fn operation(&self, spec: &AskSpec) -> Operation {
         let cost = |units| Cost::new(units).expect("a cost in a trace fits");
         match *spec {
             AskSpec::Take { least, most, .. } => Operation::up_to(cost(most), cost(least)),

@@ -19,7 +19,7 @@ pub trait Subject {
 ///
 /// Vacant cells are not in the map, so that equal maps imply equal answers.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Bare {
+pub struct MapStore {
     cells: HashMap<CellName, State>,
 }
 
@@ -59,7 +59,7 @@ impl Cells {
     }
 }
 
-impl Bare {
+impl MapStore {
     pub(crate) fn read(&self, name: &CellName) -> State {
         self.cells.get(name).cloned().unwrap_or_default()
     }
@@ -73,7 +73,7 @@ impl Bare {
     }
 }
 
-impl Subject for Bare {
+impl Subject for MapStore {
     fn apply(&mut self, now: Time, set: &Set<'_>) -> (Ruling, Vec<Option<Decision>>) {
         let Cells { names, places } = Cells::of(set);
         let mut states: Vec<State> = names.iter().map(|name| self.read(name)).collect();
@@ -88,12 +88,12 @@ impl Subject for Bare {
 
 /// A store whose manual clock is set before each step.
 #[derive(Debug)]
-pub struct Driven<S> {
+pub struct ManualClockStore<S> {
     clock: ManualClock,
     store: S,
 }
 
-impl<S: Store> Driven<S> {
+impl<S: Store> ManualClockStore<S> {
     /// Creates the store with `make`, on a new manual clock.
     pub fn new(make: impl FnOnce(ManualClock) -> S) -> Self {
         let clock = ManualClock::default();
@@ -101,7 +101,7 @@ impl<S: Store> Driven<S> {
     }
 }
 
-impl<S: Store> Subject for Driven<S> {
+impl<S: Store> Subject for ManualClockStore<S> {
     fn apply(&mut self, now: Time, set: &Set<'_>) -> (Ruling, Vec<Option<Decision>>) {
         self.clock.set(now);
         let mut decisions = vec![None; set.checks().len()];

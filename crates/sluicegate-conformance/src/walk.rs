@@ -7,7 +7,7 @@ use sluicegate_oracle::Oracle;
 use sluicegate_oracle::random::{RECEIPT_REACH, Walk};
 use sluicegate_oracle::trace::Step;
 
-use crate::replay::Replay;
+use crate::replay::VectorReplay;
 use crate::subject::Subject;
 
 /// The number of steps in a walk, before the next one begins with other limits.
@@ -34,7 +34,7 @@ pub fn steady<S: Subject>(mut make: impl FnMut() -> S, first_seed: u64, steps: u
 
 fn one_walk(subject: &mut impl Subject, seed: u64, mut walk: Walk) {
     let mut oracle = Oracle::new(walk.limits());
-    let mut replay = Replay::new(walk.limits());
+    let mut replay = VectorReplay::new(walk.limits());
     let mut history: VecDeque<Step> = VecDeque::new();
     let mut last = None;
     for index in 0..STEPS_PER_WALK {
@@ -45,7 +45,7 @@ fn one_walk(subject: &mut impl Subject, seed: u64, mut walk: Walk) {
         if found != expected {
             history.push_back(step);
             let found = serde_json::to_string(&found).expect("answers are JSON");
-            panic!("seed {seed}, step {index}:\n{}found {found}", story(&walk, &history));
+            panic!("seed {seed}, step {index}:\n{}found {found}", describe(&walk, &history));
         }
         if history.len() == 40 {
             history.pop_front();
@@ -59,7 +59,7 @@ fn one_walk(subject: &mut impl Subject, seed: u64, mut walk: Walk) {
 }
 
 /// Describes the last of these steps: its limits, and the steps on the same counters.
-fn story(walk: &Walk, history: &VecDeque<Step>) -> String {
+fn describe(walk: &Walk, history: &VecDeque<Step>) -> String {
     let last = history.back().expect("there is a last step");
     let name_of = |limit: &str| walk.limits()[limit].name.clone();
     let names: Vec<String> = last.checks.iter().map(|check| name_of(&check.limit)).collect();

@@ -1,6 +1,6 @@
 //! The bare core agrees with the vectors and with the oracle.
 
-use sluicegate_conformance::{Bare, replay, walk};
+use sluicegate_conformance::{MapStore, replay, walk};
 
 /// The number of steps; `SLUICEGATE_STEPS=10000000` for the long run.
 fn steps() -> usize {
@@ -10,12 +10,12 @@ fn steps() -> usize {
 
 #[test]
 fn the_core_matches_the_vectors() {
-    replay::vectors(Bare::default);
+    replay::vectors(MapStore::default);
 }
 
 #[test]
 fn the_core_agrees_with_the_oracle() {
-    walk::differential(Bare::default, 0, steps());
+    walk::differential(MapStore::default, 0, steps());
 }
 
 #[test]

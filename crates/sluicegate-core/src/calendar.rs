@@ -29,9 +29,9 @@ pub trait Calendar: Send + Sync + fmt::Debug {
 
 /// A calendar as stored in a limit: compared by name.
 #[derive(Clone)]
-pub(crate) struct Named(Arc<dyn Calendar>);
+pub(crate) struct NamedCalendar(Arc<dyn Calendar>);
 
-impl Named {
+impl NamedCalendar {
     pub(crate) fn new(calendar: Arc<dyn Calendar>) -> Self {
         Self(calendar)
     }
@@ -41,16 +41,16 @@ impl Named {
     }
 }
 
-impl PartialEq for Named {
+impl PartialEq for NamedCalendar {
     fn eq(&self, other: &Self) -> bool {
         self.0.name() == other.0.name()
     }
 }
 
-impl Eq for Named {}
+impl Eq for NamedCalendar {}
 
 /// Only the name: the cached state of a calendar is not part of the limit.
-impl fmt::Debug for Named {
+impl fmt::Debug for NamedCalendar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(self.0.name(), f)
     }

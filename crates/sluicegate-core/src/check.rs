@@ -15,7 +15,7 @@ pub struct Check<'a> {
     limit: &'a Limit,
     key: &'a [u8],
     pub(crate) operation: Operation,
-    gate: Mode,
+    mode: Mode,
     alternative: bool,
     /// Whether this is a required take and nothing else; cached because every set reads it.
     plain: bool,
@@ -68,7 +68,7 @@ impl<'a> Check<'a> {
             limit,
             key: key.as_ref(),
             operation: Operation::acquire(Cost::ONE),
-            gate: Mode::Enforce,
+            mode: Mode::Enforce,
             alternative: false,
             plain: true,
             scope: Scope::Cluster,
@@ -81,7 +81,7 @@ impl<'a> Check<'a> {
 
     fn with_shape(self) -> Self {
         let take = matches!(self.operation, Operation::Take(_));
-        Self { plain: take && self.gate == Mode::Enforce && !self.alternative, ..self }
+        Self { plain: take && self.mode == Mode::Enforce && !self.alternative, ..self }
     }
 
     /// Returns the check with another cost.
@@ -99,7 +99,7 @@ impl<'a> Check<'a> {
     /// Returns the check as a shadow, which counts and reports but never blocks.
     #[must_use]
     pub fn observed(self) -> Self {
-        Self { gate: Mode::Shadow, ..self }.with_shape()
+        Self { mode: Mode::Shadow, ..self }.with_shape()
     }
 
     /// Returns the check as an alternative to the one before it in the set.
@@ -189,8 +189,8 @@ impl<'a> Check<'a> {
     }
 
     /// Returns whether a refusal blocks the request.
-    pub const fn gate(&self) -> Mode {
-        self.gate
+    pub const fn mode(&self) -> Mode {
+        self.mode
     }
 
     /// Returns whether this is an alternative to the check before it.
@@ -260,9 +260,11 @@ impl<'a> Check<'a> {
 
     /// Returns the check with a take that accepts a delay of up to `patience`.
     #[must_use]
-    pub fn patient(self, patience: Span) -> Self {
+    pub fn with_max_delay(self, patience: Span) -> Self {
         match self.operation {
-            Operation::Take(take) => self.with_operation(Operation::Take(take.patient(patience))),
+            Operation::Take(take) => {
+                self.with_operation(Operation::Take(take.with_max_delay(patience)))
+            }
             _ => self,
         }
     }

@@ -137,7 +137,7 @@ pub fn decide_buckets(
             let context = EvalContext { now, set, index };
             *full_at = bucket.charge_whole(*full_at, &context, decision);
         } else {
-            bucket.restate_whole(*full_at, now, decision);
+            bucket.update_usage_whole(*full_at, now, decision);
         }
     }
     Some(if admitted { Ruling::Admitted } else { Ruling::Refused })
@@ -202,7 +202,7 @@ fn decide_plain(
     let all = set.checks.iter().zip(cells).zip(decisions);
     if !admitted {
         for (index, ((check, state), decision)) in all.enumerate() {
-            check.limit().restate_plain(state, &EvalContext { now, set, index }, decision);
+            check.limit().update_usage_plain(state, &EvalContext { now, set, index }, decision);
         }
         return Ruling::Refused;
     }

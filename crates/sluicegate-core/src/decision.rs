@@ -119,7 +119,7 @@ impl Decision {
     }
 
     /// Corrects a decision of a refused set to the usage without it.
-    pub(crate) fn restate(&mut self, usage: Self) {
+    pub(crate) fn update_usage(&mut self, usage: Self) {
         let answer = match self.answer {
             Answer::Allowed { .. } => Answer::Allowed { delay: Span::ZERO },
             refused @ Answer::Refused(_) => refused,

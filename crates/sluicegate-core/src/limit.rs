@@ -33,7 +33,7 @@ use crate::algorithm::queue::Queue;
 use crate::algorithm::sliding_log::SlidingLog;
 use crate::algorithm::sliding_window::SlidingWindow;
 use crate::algorithm::{Algorithm, EvalContext};
-use crate::calendar::{Calendar, Named};
+use crate::calendar::{Calendar, NamedCalendar};
 use crate::decision::Decision;
 use crate::operation::Take;
 use crate::quota::{Per, Quota};
@@ -66,15 +66,15 @@ use crate::time::{Span, Time};
 pub struct Limit {
     name: Cow<'static, str>,
     name_digest: u64,
-    kind: Kind,
+    kind: LimitParameters,
     /// The period of a fixed window's alignment; for the others, the recovery time.
     per: Per,
     /// The calendar of those periods, unless it is UTC.
-    named_calendar: Option<Named>,
+    named_calendar: Option<NamedCalendar>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Kind {
+enum LimitParameters {
     TokenBucket(Bucket),
     LeakyBucket(Bucket),
     Queue(Queue),
@@ -105,7 +105,7 @@ impl Limit {
         name: impl Into<Cow<'static, str>>,
         quota: Quota,
     ) -> Result<Self, LimitError> {
-        Self::build(name, quota.per(), || Ok(Kind::TokenBucket(Self::bucket(quota)?)))
+        Self::build(name, quota.per(), || Ok(LimitParameters::TokenBucket(Self::bucket(quota)?)))
     }
 
     /// Creates a bucket that each request fills and that leaks at the quota's rate.
@@ -116,7 +116,7 @@ impl Limit {
         name: impl Into<Cow<'static, str>>,
         quota: Quota,
     ) -> Result<Self, LimitError> {
-        Self::build(name, quota.per(), || Ok(Kind::LeakyBucket(Self::bucket(quota)?)))
+        Self::build(name, quota.per(), || Ok(LimitParameters::LeakyBucket(Self::bucket(quota)?)))
     }
 
     /// Creates a queue that releases requests at exactly the quota's rate.
@@ -124,7 +124,7 @@ impl Limit {
     /// Each request gets the delay until its turn, and is refused when `burst` requests are
     /// already waiting.
     pub fn queue(name: impl Into<Cow<'static, str>>, quota: Quota) -> Result<Self, LimitError> {
-        Self::build(name, quota.per(), || Ok(Kind::Queue(Queue(Self::queue_of(quota)?))))
+        Self::build(name, quota.per(), || Ok(LimitParameters::Queue(Queue(Self::queue_of(quota)?))))
     }
 
     /// Creates a counter of units per calendar period.
@@ -144,7 +144,7 @@ impl Limit {
             if matches!(quota.per(), Per::Span(span) if span < Self::SHORTEST_CALENDAR) {
                 return Err(error::Reason::CalendarTooShort);
             }
-            Ok(Kind::FixedWindow(FixedWindow { amount, deepest: amount * 2 }))
+            Ok(LimitParameters::FixedWindow(FixedWindow { amount, deepest: amount * 2 }))
         })
     }
 
@@ -170,7 +170,7 @@ impl Limit {
                 Slices::Weighted(_) => SlidingWindow::finest_tick(amount, block)
                     .ok_or(error::Reason::WindowNotExact { amount, block })?,
             };
-            Ok(Kind::SlidingWindow(SlidingWindow::new(amount, window, count, tick)))
+            Ok(LimitParameters::SlidingWindow(SlidingWindow::new(amount, window, count, tick)))
         })
     }
 
@@ -187,7 +187,7 @@ impl Limit {
             if amount > Self::MAX_LOG {
                 return Err(error::Reason::LogTooLong { amount });
             }
-            Ok(Kind::SlidingLog(SlidingLog { amount, window, deepest: amount * 2 }))
+            Ok(LimitParameters::SlidingLog(SlidingLog { amount, window, deepest: amount * 2 }))
         })
     }
 
@@ -204,7 +204,7 @@ impl Limit {
                 return Err(error::Reason::NoSlots);
             }
             Self::check_span("lease", lease)?;
-            Ok(Kind::Concurrency(Concurrency { slots: u64::from(slots), lease }))
+            Ok(LimitParameters::Concurrency(Concurrency { slots: u64::from(slots), lease }))
         })
     }
 
@@ -230,7 +230,7 @@ impl Limit {
                     return Err(error::Reason::Escalation { escalation, block: cooldown.block });
                 }
             }
-            Ok(Kind::Cooldown(cooldown))
+            Ok(LimitParameters::Cooldown(cooldown))
         })
     }
 
@@ -241,15 +241,25 @@ impl Limit {
     #[must_use]
     pub fn without_debt(self) -> Self {
         let kind = match self.kind {
-            Kind::TokenBucket(bucket) => Kind::TokenBucket(bucket.without_debt()),
-            Kind::LeakyBucket(bucket) => Kind::LeakyBucket(bucket.without_debt()),
-            Kind::Queue(Queue(bucket)) => Kind::Queue(Queue(bucket.without_debt())),
-            Kind::FixedWindow(window) => {
-                Kind::FixedWindow(FixedWindow { deepest: window.amount, ..window })
+            LimitParameters::TokenBucket(bucket) => {
+                LimitParameters::TokenBucket(bucket.without_debt())
             }
-            Kind::SlidingWindow(window) => Kind::SlidingWindow(window.without_debt()),
-            Kind::SlidingLog(log) => Kind::SlidingLog(SlidingLog { deepest: log.amount, ..log }),
-            kind @ (Kind::Concurrency(_) | Kind::Cooldown(_)) => kind,
+            LimitParameters::LeakyBucket(bucket) => {
+                LimitParameters::LeakyBucket(bucket.without_debt())
+            }
+            LimitParameters::Queue(Queue(bucket)) => {
+                LimitParameters::Queue(Queue(bucket.without_debt()))
+            }
+            LimitParameters::FixedWindow(window) => {
+                LimitParameters::FixedWindow(FixedWindow { deepest: window.amount, ..window })
+            }
+            LimitParameters::SlidingWindow(window) => {
+                LimitParameters::SlidingWindow(window.without_debt())
+            }
+            LimitParameters::SlidingLog(log) => {
+                LimitParameters::SlidingLog(SlidingLog { deepest: log.amount, ..log })
+            }
+            kind @ (LimitParameters::Concurrency(_) | LimitParameters::Cooldown(_)) => kind,
         };
         Self { kind, ..self }
     }
@@ -261,7 +271,9 @@ impl Limit {
     #[must_use]
     pub fn in_calendar(self, calendar: Arc<dyn Calendar>) -> Self {
         match self.kind {
-            Kind::FixedWindow(_) => Self { named_calendar: Some(Named::new(calendar)), ..self },
+            LimitParameters::FixedWindow(_) => {
+                Self { named_calendar: Some(NamedCalendar::new(calendar)), ..self }
+            }
             _ => self,
         }
     }
@@ -288,14 +300,14 @@ impl Limit {
     /// Returns the algorithm, as named in rule files.
     pub const fn algorithm(&self) -> &'static str {
         match self.kind {
-            Kind::TokenBucket(_) => "token_bucket",
-            Kind::LeakyBucket(_) => "leaky_bucket",
-            Kind::Queue(_) => "queue",
-            Kind::FixedWindow(_) => "fixed_window",
-            Kind::SlidingWindow(_) => "sliding_window",
-            Kind::SlidingLog(_) => "sliding_log",
-            Kind::Concurrency(_) => "concurrency",
-            Kind::Cooldown(_) => "cooldown",
+            LimitParameters::TokenBucket(_) => "token_bucket",
+            LimitParameters::LeakyBucket(_) => "leaky_bucket",
+            LimitParameters::Queue(_) => "queue",
+            LimitParameters::FixedWindow(_) => "fixed_window",
+            LimitParameters::SlidingWindow(_) => "sliding_window",
+            LimitParameters::SlidingLog(_) => "sliding_log",
+            LimitParameters::Concurrency(_) => "concurrency",
+            LimitParameters::Cooldown(_) => "cooldown",
         }
     }
 
@@ -310,14 +322,14 @@ impl Limit {
     /// depend on time.
     pub fn recovery(&self) -> Option<Span> {
         match &self.kind {
-            Kind::TokenBucket(bucket) | Kind::LeakyBucket(bucket) | Kind::Queue(Queue(bucket)) => {
-                Some(bucket.full())
-            }
-            Kind::SlidingWindow(window) => Some(window.window()),
-            Kind::SlidingLog(log) => Some(log.window),
-            Kind::Cooldown(cooldown) => Some(cooldown.within),
-            Kind::Concurrency(_) => None,
-            Kind::FixedWindow(_) => match self.per {
+            LimitParameters::TokenBucket(bucket)
+            | LimitParameters::LeakyBucket(bucket)
+            | LimitParameters::Queue(Queue(bucket)) => Some(bucket.full()),
+            LimitParameters::SlidingWindow(window) => Some(window.window()),
+            LimitParameters::SlidingLog(log) => Some(log.window),
+            LimitParameters::Cooldown(cooldown) => Some(cooldown.within),
+            LimitParameters::Concurrency(_) => None,
+            LimitParameters::FixedWindow(_) => match self.per {
                 Per::Span(span) => Some(span),
                 Per::Months(_) => None,
             },
@@ -329,8 +341,10 @@ impl Limit {
     /// Zero for limits that cannot promise a later time.
     pub fn longest_delay(&self) -> Span {
         match &self.kind {
-            Kind::TokenBucket(bucket) | Kind::LeakyBucket(bucket) => bucket.longest_promise(),
-            Kind::Queue(queue) => queue.longest_delay(),
+            LimitParameters::TokenBucket(bucket) | LimitParameters::LeakyBucket(bucket) => {
+                bucket.longest_promise()
+            }
+            LimitParameters::Queue(queue) => queue.longest_delay(),
             _ => Span::ZERO,
         }
     }
@@ -340,19 +354,19 @@ impl Limit {
     /// `None` unless the limit is a fixed window.
     pub const fn calendar(&self) -> Option<Per> {
         match self.kind {
-            Kind::FixedWindow(_) => Some(self.per),
+            LimitParameters::FixedWindow(_) => Some(self.per),
             _ => None,
         }
     }
 
     /// Returns the calendar of those periods, if it is not UTC.
     pub fn named_calendar(&self) -> Option<&dyn Calendar> {
-        self.named_calendar.as_ref().map(Named::as_calendar)
+        self.named_calendar.as_ref().map(NamedCalendar::as_calendar)
     }
 
     /// Returns whether units are held and released rather than used up (concurrency).
     pub const fn holds(&self) -> bool {
-        matches!(self.kind, Kind::Concurrency(_))
+        matches!(self.kind, LimitParameters::Concurrency(_))
     }
 
     /// Returns when a state of this limit is equivalent to none and may be dropped.
@@ -382,23 +396,23 @@ impl Limit {
 
     /// Returns whether a take uses units; for a cooldown only if attempts are pending.
     pub const fn uses_up(&self) -> bool {
-        !matches!(self.kind, Kind::Cooldown(Cooldown { pending: None, .. }))
+        !matches!(self.kind, LimitParameters::Cooldown(Cooldown { pending: None, .. }))
     }
 
     /// Returns whether a charge reports failures, which have no receipt (cooldown).
     pub const fn counts_failures(&self) -> bool {
-        matches!(self.kind, Kind::Cooldown(_))
+        matches!(self.kind, LimitParameters::Cooldown(_))
     }
 
     pub(crate) fn each(&self) -> &dyn Algorithm {
         match &self.kind {
-            Kind::TokenBucket(bucket) | Kind::LeakyBucket(bucket) => bucket,
-            Kind::Queue(queue) => queue,
-            Kind::FixedWindow(window) => window,
-            Kind::SlidingWindow(window) => window,
-            Kind::SlidingLog(log) => log,
-            Kind::Concurrency(concurrency) => concurrency,
-            Kind::Cooldown(cooldown) => cooldown,
+            LimitParameters::TokenBucket(bucket) | LimitParameters::LeakyBucket(bucket) => bucket,
+            LimitParameters::Queue(queue) => queue,
+            LimitParameters::FixedWindow(window) => window,
+            LimitParameters::SlidingWindow(window) => window,
+            LimitParameters::SlidingLog(log) => log,
+            LimitParameters::Concurrency(concurrency) => concurrency,
+            LimitParameters::Cooldown(cooldown) => cooldown,
         }
     }
 
@@ -406,7 +420,9 @@ impl Limit {
     #[inline(always)]
     pub(crate) const fn as_bucket(&self) -> Option<&Bucket> {
         match &self.kind {
-            Kind::TokenBucket(bucket) | Kind::LeakyBucket(bucket) => Some(bucket),
+            LimitParameters::TokenBucket(bucket) | LimitParameters::LeakyBucket(bucket) => {
+                Some(bucket)
+            }
             _ => None,
         }
     }
@@ -448,7 +464,7 @@ impl Limit {
 
     /// Corrects the decision of a limit that allowed, after its set was refused.
     #[inline(always)]
-    pub(crate) fn restate_plain(
+    pub(crate) fn update_usage_plain(
         &self,
         state: &State,
         context: &EvalContext<'_>,
@@ -465,7 +481,7 @@ impl Limit {
         if let Some(decision) = decision {
             // In debt not even a peek is allowed, but this limit did allow the take.
             let usage = core::mem::replace(decision, allowed);
-            decision.restate(usage);
+            decision.update_usage(usage);
         }
     }
 
@@ -477,7 +493,9 @@ impl Limit {
         receipt: &Receipt,
     ) -> Option<u64> {
         match &self.kind {
-            Kind::Concurrency(concurrency) => concurrency.renew(state, context.now, receipt),
+            LimitParameters::Concurrency(concurrency) => {
+                concurrency.renew(state, context.now, receipt)
+            }
             _ => None,
         }
     }
@@ -485,7 +503,7 @@ impl Limit {
     fn build(
         name: impl Into<Cow<'static, str>>,
         per: Per,
-        kind: impl FnOnce() -> Result<Kind, error::Reason>,
+        kind: impl FnOnce() -> Result<LimitParameters, error::Reason>,
     ) -> Result<Self, LimitError> {
         let name = name.into();
         let kind = if name.is_empty() {

@@ -100,7 +100,7 @@ pub struct Take {
 impl Take {
     pub(crate) const PEEK: Self = Self { least: 0, most: 0, patience: None };
 
-    pub(crate) const fn patient(self, patience: Span) -> Self {
+    pub(crate) const fn with_max_delay(self, patience: Span) -> Self {
         Self { patience: Some(patience), ..self }
     }
 
@@ -115,7 +115,7 @@ impl Take {
     }
 
     /// Returns the longest acceptable delay, if one was given.
-    pub const fn patience(&self) -> Option<Span> {
+    pub const fn max_delay(&self) -> Option<Span> {
         self.patience
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use sluicegate_testkit::{Cluster, Connection, Server, ServerKind, Value};
+use sluicegate_testkit::{Cluster, Connection, RespValue, Server, ServerKind};
 
 use crate::case::StoreKind;
 
@@ -81,8 +81,8 @@ impl Subscription {
     fn read_to(&mut self, mut fences: Vec<String>) {
         while !fences.is_empty() {
             let Ok(message) = self.connection.receive() else { return };
-            let (Value::Array(parts) | Value::Push(parts)) = message else { continue };
-            let Some(Value::Text(text)) = parts.get(2) else { continue };
+            let (RespValue::Array(parts) | RespValue::Push(parts)) = message else { continue };
+            let Some(RespValue::Text(text)) = parts.get(2) else { continue };
             let fence = fences.iter().position(|fence| fence.as_bytes() == text);
             match fence {
                 Some(place) => _ = fences.swap_remove(place),
@@ -130,12 +130,12 @@ impl Shared<'_> {
         let (mut seen, mut looked) = (HashMap::new(), i64::MAX);
         for server in &self.servers {
             let keys = server.command(&["EVAL", EXPIRIES, "0"]);
-            let Some((Value::Integer(time), keys)) = keys.items().split_first() else {
+            let Some((RespValue::Integer(time), keys)) = keys.items().split_first() else {
                 panic!("the look at lifetimes failed: {keys:?}");
             };
             looked = looked.min(*time);
             for entry in keys.chunks(2) {
-                let [Value::Text(key), Value::Integer(expires)] = entry else { continue };
+                let [RespValue::Text(key), RespValue::Integer(expires)] = entry else { continue };
                 if *expires < 0 {
                     return Some(String::from_utf8_lossy(key).into_owned());
                 }

@@ -4,7 +4,7 @@ use sluicegate_rules::HeaderNames;
 
 /// A header of a response to a caller.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Header {
+pub enum RateLimitHeader {
     /// The capacity of the strictest limit.
     Limit(Family),
     /// The units left of it.
@@ -67,7 +67,7 @@ impl Family {
     }
 }
 
-impl Header {
+impl RateLimitHeader {
     /// Returns its name, in lower case.
     pub const fn as_str(self) -> &'static str {
         use Spelling::{Dashed, Plain};

@@ -31,6 +31,6 @@ mod problem;
 mod rate_limit_info;
 
 pub use self::extract::{HeaderLines, request};
-pub use self::header::{Family, Header, Spelling};
+pub use self::header::{Family, RateLimitHeader, Spelling};
 pub use self::problem::{FieldError, Problem};
 pub use self::rate_limit_info::{RateLimitInfo, RefusalKind, is_unasked};

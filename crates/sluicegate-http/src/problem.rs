@@ -125,7 +125,7 @@ impl<'a> RateLimitInfo<'a> {
             if !check.is_alternative() {
                 before_term = violated.len();
             }
-            let Some(decision) = decision.as_ref().filter(|_| check.gate() == Mode::Enforce) else {
+            let Some(decision) = decision.as_ref().filter(|_| check.mode() == Mode::Enforce) else {
                 continue;
             };
             if decision.is_allowed() {

@@ -29,17 +29,17 @@ use tokio::task::yield_now;
 use self::active_connection::ActiveConnection;
 use self::call_group::{CallGroup, send};
 pub(crate) use self::queue::BULK;
-use self::queue::{Queue, QueuedBatch};
+use self::queue::{QueuedBatch, RequestQueue};
 pub(crate) use self::request::QueuedRequest;
 use crate::error::{ErrorKind, ServerError};
-use crate::script::{Answer, EncodedSet, Reached, ScriptRef};
+use crate::script::{EncodedSet, ScriptRef, ScriptRuling, SetReply};
 use crate::shared::Shared;
 
 /// The answers to the sets of one caller.
 #[derive(Debug)]
 pub(crate) struct BatchReply {
     /// One for each set.
-    pub(crate) answers: SmallVec<[Answer; 1]>,
+    pub(crate) answers: SmallVec<[SetReply; 1]>,
     /// When the call was sent, by this machine's clock.
     pub(crate) sent: Time,
     /// When the answer arrived, by this machine's clock.
@@ -50,15 +50,15 @@ pub(crate) struct BatchReply {
 
 /// The error of a request, with its sets if nothing was done.
 #[derive(Debug)]
-pub(crate) struct Rejected {
+pub(crate) struct RejectedSets {
     pub(crate) failure: ServerError,
     /// The sets, if nothing of them was applied.
     pub(crate) sets: Vec<EncodedSet>,
 }
 
-pub(crate) type Outcome = Result<BatchReply, Rejected>;
+pub(crate) type BatchResult = Result<BatchReply, RejectedSets>;
 
-impl From<ServerError> for Rejected {
+impl From<ServerError> for RejectedSets {
     fn from(failure: ServerError) -> Self {
         Self { failure, sets: Vec::new() }
     }
@@ -67,7 +67,7 @@ impl From<ServerError> for Rejected {
 /// Batches requests to one server.
 #[derive(Debug)]
 pub(crate) struct Batcher {
-    queue: Mutex<Queue>,
+    queue: Mutex<RequestQueue>,
     shared: Arc<Shared>,
     /// Whether the store's clock follows this server.
     is_clock_source: AtomicBool,
@@ -83,7 +83,7 @@ pub(crate) struct Batcher {
 impl Batcher {
     pub(crate) fn new(shared: &Arc<Shared>) -> Self {
         let down = ServerError::new(ErrorKind::Down, "not connected yet");
-        let queue = Mutex::new(Queue::new(down, queue::MAX_CALLS));
+        let queue = Mutex::new(RequestQueue::new(down, queue::MAX_CALLS));
         Self {
             queue,
             shared: Arc::clone(shared),
@@ -98,7 +98,7 @@ impl Batcher {
     /// supervisor.
     pub(crate) fn strict(&self) -> Self {
         let down = ServerError::new(ErrorKind::Down, "not connected yet");
-        let queue = Mutex::new(Queue::new(down, queue::MAX_STRICT_CALLS));
+        let queue = Mutex::new(RequestQueue::new(down, queue::MAX_STRICT_CALLS));
         Self {
             queue,
             shared: Arc::clone(&self.shared),
@@ -127,7 +127,7 @@ impl Batcher {
     }
 
     /// Sends the sets of a request in their order and waits for the answers.
-    pub(crate) async fn submit(self: &Arc<Self>, request: QueuedRequest) -> Outcome {
+    pub(crate) async fn submit(self: &Arc<Self>, request: QueuedRequest) -> BatchResult {
         let (sender, mut receiver) = oneshot::channel();
         let (enqueued, until) = (self.shared.now(), request.until);
         let number = self.enqueue(request.with_sender(sender))?;
@@ -146,7 +146,7 @@ impl Batcher {
                 Some(deadline) if deadline > wake_at && wake_at < until => next = deadline,
                 // The call that has the request determines whether the server is down or only slow.
                 deadline => {
-                    let class = if self.queue().withdraw(number) {
+                    let class = if self.queue().remove(number) {
                         ErrorKind::Overload
                     } else if deadline > Some(wake_at) {
                         ErrorKind::Late
@@ -199,7 +199,7 @@ impl Batcher {
     }
 
     /// Stops using the server, whichever connection is active, and releases all waiting requests.
-    pub(crate) fn give_up(&self, failure: &ServerError) {
+    pub(crate) fn fail_all(&self, failure: &ServerError) {
         let active = self.queue().active();
         if let Some(active) = active {
             self.close_generation(active.generation, failure);
@@ -244,7 +244,7 @@ impl Batcher {
                 }
                 Err(failure) => {
                     self.shared.count(&failure);
-                    if failure.class.gives_up() {
+                    if failure.class.marks_server_down() {
                         self.close_generation(active.generation, &failure);
                     }
                     for request in groups.into_iter().flat_map(|group| group.requests) {
@@ -311,7 +311,7 @@ impl Batcher {
         // The calls have been answered, so a failure here does not affect their results.
         Ok(self.confirm(connection).await.unwrap_or_else(|failure| {
             self.shared.count(&failure);
-            if failure.class.gives_up() {
+            if failure.class.marks_server_down() {
                 self.close_generation(active.generation, &failure);
             }
             false
@@ -347,7 +347,7 @@ impl Batcher {
             Ok(answers) => answers,
             Err(failure) => {
                 self.shared.count(&failure);
-                if failure.class.gives_up() {
+                if failure.class.marks_server_down() {
                     self.close_generation(generation, &failure);
                 }
                 for request in requests {
@@ -375,7 +375,7 @@ impl Batcher {
         }
     }
 
-    fn queue(&self) -> MutexGuard<'_, Queue> {
+    fn queue(&self) -> MutexGuard<'_, RequestQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -412,6 +412,6 @@ fn unanswered(class: ErrorKind, waited: Duration) -> ServerError {
 }
 
 /// Whether a set has to be sent retry with the full script.
-fn needs_full_script(answer: &Answer) -> bool {
-    matches!(answer.ruling, Reached::NotPlain)
+fn needs_full_script(answer: &SetReply) -> bool {
+    matches!(answer.ruling, ScriptRuling::NotPlain)
 }

@@ -12,16 +12,16 @@ use sluicegate_core::{Span, Time};
 /// Decisions are made at the server's own time. This clock only selects the calendar window to try
 /// first, and times waits; if it is wrong, that costs another round trip, not a wrong answer.
 #[derive(Debug, Clone)]
-pub struct StoreClock(Kind);
+pub struct StoreClock(ClockKind);
 
 #[derive(Debug, Clone)]
-enum Kind {
-    Followed(Arc<Followed>),
+enum ClockKind {
+    Followed(Arc<ServerClock>),
     Driven(ManualClock),
 }
 
 #[derive(Debug)]
-struct Followed {
+struct ServerClock {
     /// Only used for differences, so setting the wall clock has no effect.
     machine: SystemClock,
     /// The server's time less the machine's, in microseconds.
@@ -35,8 +35,8 @@ const STEP: Span = Span::CLOCK_SLACK;
 impl StoreClock {
     pub(crate) fn new(driven: Option<ManualClock>) -> Self {
         Self(match driven {
-            Some(clock) => Kind::Driven(clock),
-            None => Kind::Followed(Arc::new(Followed {
+            Some(clock) => ClockKind::Driven(clock),
+            None => ClockKind::Followed(Arc::new(ServerClock {
                 machine: SystemClock::new(),
                 ahead: AtomicI64::new(0),
                 last: AtomicU64::new(0),
@@ -47,30 +47,30 @@ impl StoreClock {
     /// The time to pass to scripts, if they must not read the server's clock.
     pub(crate) fn driven(&self) -> Option<Time> {
         match &self.0 {
-            Kind::Driven(clock) => Some(clock.now()),
-            Kind::Followed(_) => test_time(),
+            ClockKind::Driven(clock) => Some(clock.now()),
+            ClockKind::Followed(_) => test_time(),
         }
     }
 
     /// The time for deadlines where a test drives the whole process.
     pub(crate) fn of_process(&self) -> Option<Time> {
         match &self.0 {
-            Kind::Driven(_) => None,
-            Kind::Followed(_) => test_time(),
+            ClockKind::Driven(_) => None,
+            ClockKind::Followed(_) => test_time(),
         }
     }
 
     /// This process's monotonic time.
     pub(crate) fn machine(&self) -> Time {
         match &self.0 {
-            Kind::Driven(clock) => clock.now(),
-            Kind::Followed(followed) => followed.machine.now(),
+            ClockKind::Driven(clock) => clock.now(),
+            ClockKind::Followed(followed) => followed.machine.now(),
         }
     }
 
     /// Follows the server's `time`, from an answer that arrived at `received` here.
     pub(crate) fn observe(&self, time: Time, received: Time) {
-        if let (Kind::Followed(followed), None) = (&self.0, self.driven()) {
+        if let (ClockKind::Followed(followed), None) = (&self.0, self.driven()) {
             followed.ahead.store(difference(time, received), Ordering::Relaxed);
         }
     }
@@ -78,8 +78,8 @@ impl StoreClock {
     /// How far the server's clock is ahead of the machine's, in microseconds.
     pub(crate) fn ahead(&self) -> i64 {
         match &self.0 {
-            Kind::Driven(_) => 0,
-            Kind::Followed(followed) => followed.ahead.load(Ordering::Relaxed),
+            ClockKind::Driven(_) => 0,
+            ClockKind::Followed(followed) => followed.ahead.load(Ordering::Relaxed),
         }
     }
 }
@@ -92,8 +92,8 @@ impl Clock for StoreClock {
     fn now(&self) -> Time {
         let followed = match (&self.0, self.driven()) {
             (_, Some(time)) => return time,
-            (Kind::Driven(clock), None) => return clock.now(),
-            (Kind::Followed(followed), None) => followed,
+            (ClockKind::Driven(clock), None) => return clock.now(),
+            (ClockKind::Followed(followed), None) => followed,
         };
         let machine = followed.machine.now().as_micros();
         let ahead = followed.ahead.load(Ordering::Relaxed);
@@ -109,8 +109,8 @@ impl Clock for StoreClock {
 
     fn sleep_until(&self, time: Time) -> Sleep {
         match &self.0 {
-            Kind::Driven(clock) => clock.sleep_until(time),
-            Kind::Followed(followed) => {
+            ClockKind::Driven(clock) => clock.sleep_until(time),
+            ClockKind::Followed(followed) => {
                 let wait = time.since(self.now());
                 followed.machine.sleep_until(followed.machine.now() + wait)
             }

@@ -19,7 +19,7 @@ use self::refresh::TopologyRefresh;
 pub(crate) use self::slot_map::SlotMap;
 use self::slots_reply::ClusterSlots;
 use crate::address::Address;
-use crate::batcher::{BatchReply, QueuedRequest, Rejected};
+use crate::batcher::{BatchReply, QueuedRequest, RejectedSets};
 use crate::connection::connector::Connector;
 use crate::connection::discovery::Discovery;
 use crate::connection::heartbeat::Heartbeat;
@@ -44,7 +44,7 @@ pub(crate) struct Cluster {
     shared: Arc<Shared>,
     connector: Arc<Connector>,
     slot_map: Arc<SlotMap>,
-    members: ArcSwap<Vec<Member>>,
+    members: ArcSwap<Vec<ClusterMember>>,
     /// Locked while a member is added or removed.
     changing: Mutex<()>,
     map_status: watch::Sender<Result<(), String>>,
@@ -52,7 +52,7 @@ pub(crate) struct Cluster {
 
 /// A server that serves slots, or did.
 #[derive(Debug, Clone)]
-struct Member {
+struct ClusterMember {
     address: Address,
     handle: Arc<ServerHandle>,
     /// Whether it was missing from the last map; the second time, it is removed.
@@ -112,7 +112,7 @@ impl Cluster {
         let soon = self.shared.soon(until);
         while redirects <= MAX_REDIRECTS {
             let request = QueuedRequest::new(sets, until).in_slot(slot, asking);
-            let Rejected { failure, sets: returned } =
+            let RejectedSets { failure, sets: returned } =
                 match handle.batcher(strict).submit(request).await {
                     Ok(reply) => return Ok(reply),
                     Err(returned) => returned,
@@ -136,7 +136,7 @@ impl Cluster {
                         self.shared.map_stale.notify_one();
                     }
                     // A new server has to be reached first.
-                    let reached = self.shared.in_time(soon, handle.status.reached());
+                    let reached = self.shared.in_time(soon, handle.status.wait_until_connected());
                     if reached.await.is_none() {
                         return Err(failure);
                     }
@@ -162,7 +162,7 @@ impl Cluster {
 
     /// Returns the handle of the server at this address, and creates it if it is new.
     fn handle_at(&self, address: &Address) -> Result<Arc<ServerHandle>, ServerError> {
-        let find = |members: &[Member]| {
+        let find = |members: &[ClusterMember]| {
             let member = members.iter().find(|member| member.address == *address)?;
             Some(Arc::clone(&member.handle))
         };
@@ -184,8 +184,11 @@ impl Cluster {
         });
         // The map update decides which of the servers the store's clock follows.
         handle.batcher.set_clock_source(false);
-        let member =
-            Member { address: address.clone(), handle: Arc::clone(&handle), is_leaving: false };
+        let member = ClusterMember {
+            address: address.clone(),
+            handle: Arc::clone(&handle),
+            is_leaving: false,
+        };
         self.members.store(Arc::new(members.iter().cloned().chain([member]).collect()));
         Ok(handle)
     }
@@ -247,7 +250,7 @@ impl Cluster {
         let kept = members.iter().filter_map(|member| {
             let serves = self.slot_map.count(Some(member.handle.number)) > 0;
             let is_kept = serves || !member.is_leaving;
-            is_kept.then(|| Member { is_leaving: !serves, ..member.clone() })
+            is_kept.then(|| ClusterMember { is_leaving: !serves, ..member.clone() })
         });
         let kept = Arc::new(kept.collect());
         drop(members);
@@ -276,23 +279,23 @@ impl Cluster {
     }
 
     /// Waits until every slot is served.
-    pub(crate) async fn reached(&self) {
+    pub(crate) async fn wait_until_connected(&self) {
         // The sender lives as long as `self`.
         let _ = self.map_status.subscribe().wait_for(Result::is_ok).await;
         for member in self.serving() {
-            member.handle.status.reached().await;
+            member.handle.status.wait_until_connected().await;
         }
     }
 
     /// Members that serve slots.
-    fn serving(&self) -> Vec<Member> {
-        let serves = |member: &&Member| self.slot_map.count(Some(member.handle.number)) > 0;
+    fn serving(&self) -> Vec<ClusterMember> {
+        let serves = |member: &&ClusterMember| self.slot_map.count(Some(member.handle.number)) > 0;
         self.members.load().iter().filter(serves).cloned().collect()
     }
 
     /// The health of each serving member.
     pub(crate) fn parts(&self) -> Vec<ServerHealth> {
-        let part = |member: &Member| {
+        let part = |member: &ClusterMember| {
             let slots = Some(self.slot_map.count(Some(member.handle.number)));
             ServerHealth { slots, ..member.handle.status.health() }
         };

@@ -5,7 +5,7 @@ use std::fmt;
 use redis::{ErrorKind as RedisErrorKind, RedisError, ServerErrorKind};
 
 use crate::address::Address;
-use crate::stats::{Counter, StatCounters};
+use crate::stats::{StatCounter, StatCounters};
 
 /// Why the server gave no answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,7 +60,7 @@ pub(crate) enum ErrorKind {
 impl ErrorKind {
     /// Whether to stop using the server until it recovers, because further requests would only
     /// wait.
-    pub(crate) const fn gives_up(self) -> bool {
+    pub(crate) const fn marks_server_down(self) -> bool {
         match self {
             Self::Timeout
             | Self::Connection
@@ -84,7 +84,7 @@ impl ErrorKind {
     }
 
     /// Whether the server may have executed the request.
-    pub(crate) const fn leaves_in_doubt(self) -> bool {
+    pub(crate) const fn may_have_executed(self) -> bool {
         match self {
             Self::Timeout
             | Self::Late
@@ -132,7 +132,7 @@ impl ErrorKind {
         matches!(self, Self::Connection | Self::ReadOnly | Self::Strange | Self::Refused)
     }
 
-    pub(crate) fn counter(self, counters: &StatCounters) -> Option<&Counter> {
+    pub(crate) fn counter(self, counters: &StatCounters) -> Option<&StatCounter> {
         Some(match self {
             Self::Timeout | Self::Late => &counters.timeouts,
             Self::Connection => &counters.connection_failures,

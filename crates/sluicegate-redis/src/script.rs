@@ -19,10 +19,10 @@ mod source;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use self::call::{Call, ScriptRef};
+pub(crate) use self::call::{ScriptCall, ScriptRef};
 pub(crate) use self::cells::{Cells, is_contradictory};
 pub(crate) use self::encoded_set::EncodedSet;
 pub(crate) use self::explain::explain;
 pub(crate) use self::key_space::{Counter, KeySpace};
-pub(crate) use self::reply::{Answer, Reached};
+pub(crate) use self::reply::{ScriptRuling, SetReply};
 pub(crate) use self::source::Script;

@@ -18,7 +18,7 @@ use self::votes::Votes;
 use self::watcher::Watcher;
 use crate::address::Address;
 use crate::connection::connector::{Connector, Listener, in_time, server_info};
-use crate::connection::discovery::Connected;
+use crate::connection::discovery::ConnectedServer;
 use crate::error::{ErrorKind, ServerError};
 
 /// The most addresses to try at a time, if sentinels disagree.
@@ -85,7 +85,7 @@ impl Sentinels {
     pub(crate) async fn connect(
         &self,
         listener: Arc<dyn Listener>,
-    ) -> Result<Connected, ServerError> {
+    ) -> Result<ConnectedServer, ServerError> {
         // Waits for the first vote after a start.
         let first_vote = async {
             self.moved(None).await;
@@ -115,11 +115,11 @@ impl Sentinels {
         &self,
         address: Address,
         listener: Arc<dyn Listener>,
-    ) -> Result<Connected, ServerError> {
+    ) -> Result<ConnectedServer, ServerError> {
         let mut connection = self.primaries.connect(&address, listener).await?;
         in_time(verify(&mut connection, &address)).await?;
         let server = server_info(&mut connection).await;
-        Ok(Connected { connection, server, address })
+        Ok(ConnectedServer { connection, server, address })
     }
 
     /// Returns the error for the case that no address is known.

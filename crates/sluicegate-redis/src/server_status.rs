@@ -56,7 +56,7 @@ impl ServerStatus {
     }
 
     /// Waits until the server has been reached.
-    pub(crate) async fn reached(&self) {
+    pub(crate) async fn wait_until_connected(&self) {
         // The sender lives as long as `self`.
         let _ = self.up.subscribe().wait_for(|up| *up).await;
     }

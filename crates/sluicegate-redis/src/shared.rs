@@ -11,8 +11,8 @@ use crate::clock::StoreClock;
 use crate::deny_cache::DenyCache;
 use crate::error::ServerError;
 use crate::event::Event;
+use crate::local_decisions::LocalDecisions;
 use crate::options::OnEvent;
-use crate::passed_over::PassedOver;
 use crate::pending_charges::PendingCharges;
 use crate::script::KeySpace;
 use crate::stats::StatCounters;
@@ -38,7 +38,7 @@ pub(crate) struct Shared {
     pub(crate) map_stale: Notify,
     /// Number of server handles that were created.
     pub(crate) server_ids: AtomicU32,
-    pub(crate) passed_over: PassedOver,
+    pub(crate) passed_over: LocalDecisions,
     /// The instant that represents 1970 where a test clock drives the process.
     pub(crate) origin: Instant,
 }

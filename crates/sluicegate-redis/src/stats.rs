@@ -8,7 +8,7 @@ macro_rules! counts {
         /// The counters as atomics.
         #[derive(Debug, Default)]
         pub(crate) struct StatCounters {
-            $(pub(crate) $name: Counter,)*
+            $(pub(crate) $name: StatCounter,)*
         }
 
         /// Counters since the store was started.
@@ -96,9 +96,9 @@ counts! {
 
 /// One counter.
 #[derive(Debug, Default)]
-pub(crate) struct Counter(AtomicU64);
+pub(crate) struct StatCounter(AtomicU64);
 
-impl Counter {
+impl StatCounter {
     pub(crate) fn add(&self, count: u64) {
         self.0.fetch_add(count, Ordering::Relaxed);
     }

@@ -28,10 +28,10 @@ use crate::clock::StoreClock;
 use crate::deny_cache::{DenyCache, ObservedAt};
 use crate::error::{ErrorKind, ServerError};
 use crate::event::Health;
+use crate::local_decisions::LocalDecisions;
 use crate::options::{Options, OptionsError};
-use crate::passed_over::PassedOver;
 use crate::pending_charges::PendingCharges;
-use crate::script::{self, Answer, Cells, Counter, EncodedSet, KeySpace};
+use crate::script::{self, Cells, Counter, EncodedSet, KeySpace, SetReply};
 use crate::shared::Shared;
 use crate::stats::{StatCounters, Stats};
 use crate::topology::{Route, Topology};
@@ -87,7 +87,7 @@ impl Redis {
             has_replicas: options.has_replicas(),
             map_stale: Notify::new(),
             server_ids: AtomicU32::new(0),
-            passed_over: PassedOver::default(),
+            passed_over: LocalDecisions::default(),
             origin: Instant::now(),
         });
         let topology = Arc::new(Topology::start(&shared, &options)?);
@@ -97,8 +97,8 @@ impl Redis {
     /// Waits until the server, or every server of a cluster, has been reached.
     ///
     /// Returns `false` if that takes longer than `patience`.
-    pub async fn reached(&self, patience: Duration) -> bool {
-        timeout(patience, self.topology.reached()).await.is_ok()
+    pub async fn wait_until_connected(&self, patience: Duration) -> bool {
+        timeout(patience, self.topology.wait_until_connected()).await.is_ok()
     }
 
     /// Deregisters this node, so that the other nodes get its share at once.
@@ -252,7 +252,7 @@ impl Redis {
                 continue;
             }
             match (answer.states.get(place.index()), &handle) {
-                (Some(state), Some(handle)) if is_worth_keeping(state, applied) => {
+                (Some(state), Some(handle)) if is_cacheable(state, applied) => {
                     deny_cache.put(*counter, state, *when, &handle.epoch);
                 }
                 // The cached state would still refuse correctly, but with a wait that is too short.
@@ -279,7 +279,7 @@ impl Redis {
         };
         if applied.ruling == Ruling::Refused {
             let refunded =
-                if set.is_independent() { charged.finally_refused(decisions) } else { charged };
+                if set.is_independent() { charged.only_refused(decisions) } else { charged };
             drop(self.refund_subset(&refunded));
         }
         Ok(applied)
@@ -309,7 +309,7 @@ const QUEUED: u32 = 4;
 
 /// The states that a server saw for a set, and when.
 struct Observation {
-    answer: Answer,
+    answer: SetReply,
     when: ObservedAt,
     slot: u16,
     /// Whether a replica has confirmed the write, where one is required.
@@ -334,7 +334,7 @@ fn may_lower(check: &Check<'_>) -> bool {
 
 /// Whether a state is worth caching: small states always are, long lists only if they refuse.
 /// Concurrency slots are not, because they are released all the time.
-fn is_worth_keeping(state: &State, applied: Applied) -> bool {
+fn is_cacheable(state: &State, applied: Applied) -> bool {
     match state {
         State::Bucket { .. } | State::Window { .. } => true,
         State::Vacant | State::Holders(_) | State::Settled { .. } => false,

@@ -142,10 +142,10 @@ impl Topology {
     }
 
     /// Waits until all servers have been reached.
-    pub(crate) async fn reached(&self) {
+    pub(crate) async fn wait_until_connected(&self) {
         match self {
-            Self::One(handle) => handle.status.reached().await,
-            Self::Cluster(handle) => handle.cluster.reached().await,
+            Self::One(handle) => handle.status.wait_until_connected().await,
+            Self::Cluster(handle) => handle.cluster.wait_until_connected().await,
         }
     }
 

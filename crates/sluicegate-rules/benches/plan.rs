@@ -19,7 +19,7 @@ use std::hint::black_box;
 use std::time::Instant;
 
 use sluicegate::Time;
-use sluicegate_rules::{Directory, PlanBuffer, Request, RuleSet, Value};
+use sluicegate_rules::{AttributeValue, Directory, PlanBuffer, Request, RuleSet};
 
 const NOW: Time = Time::from_micros(1_800_000_000_000_000);
 const ROUNDS: usize = 30;
@@ -115,7 +115,7 @@ fn plan(rules: &RuleSet, times: usize) {
         ("x-tenant-id", "tenant-12"),
         ("x-api-key", "sk_live_4eC39HqLyjWDarjtT1zdp7dc"),
     ];
-    let attributes = [("plan", Value::Text("gold"))];
+    let attributes = [("plan", AttributeValue::Text("gold"))];
     let directory = Directory::new();
     for _ in 0..times {
         let request = Request::new()

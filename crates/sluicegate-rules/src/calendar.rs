@@ -12,7 +12,7 @@ pub(crate) use self::zone::{Zone, ZoneError};
 
 use sluicegate::{Calendar, Per, Period, Span, Time, period_at};
 
-use self::period::{DateSpan, Unit};
+use self::period::{DateSpan, PeriodUnit};
 use self::period_cache::PeriodCache;
 
 const DAY: u64 = 86_400_000_000;
@@ -46,12 +46,12 @@ impl ZonedCalendar {
     }
 
     /// The range of whole days around a second; `None` beyond the supported years.
-    fn stretch_at(&self, unit: Unit, second: i64) -> Option<DateSpan> {
-        let known = self.remembered.recall(unit).filter(|stretch| stretch.contains(second));
+    fn date_span_at(&self, unit: PeriodUnit, second: i64) -> Option<DateSpan> {
+        let known = self.remembered.get(unit).filter(|stretch| stretch.contains(second));
         if known.is_some() {
             return known;
         }
-        let stretch = unit.stretch_at(&self.zone, second)?;
+        let stretch = unit.date_span_at(&self.zone, second)?;
         self.remembered.keep(unit, stretch);
         Some(stretch)
     }
@@ -66,14 +66,14 @@ impl Calendar for ZonedCalendar {
         let second = i64::try_from(time.as_micros() / SECOND).unwrap_or(i64::MAX);
         let local = match per {
             Per::Months(months) => self
-                .stretch_at(Unit::Months(months.clamp(1, 12)), second)
+                .date_span_at(PeriodUnit::Months(months.clamp(1, 12)), second)
                 .and_then(DateSpan::period),
             Per::Span(span) => match span.as_micros() {
-                days if days > 0 && days.is_multiple_of(DAY) => {
-                    self.stretch_at(Unit::Days(days / DAY), second).and_then(DateSpan::period)
-                }
+                days if days > 0 && days.is_multiple_of(DAY) => self
+                    .date_span_at(PeriodUnit::Days(days / DAY), second)
+                    .and_then(DateSpan::period),
                 part if part > 0 && DAY.is_multiple_of(part) => self
-                    .stretch_at(Unit::Days(1), second)
+                    .date_span_at(PeriodUnit::Days(1), second)
                     .and_then(|day| part_of_day(day, part, time)),
                 _ => None,
             },

@@ -13,7 +13,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use sluicegate::Time;
 
-pub(crate) use self::caller::{Assigned, CallerRecord, Change, ListEntry, Override};
+pub(crate) use self::caller::{Assigned, CallerRecord, ListEntry, Override, TierChange};
 
 /// A concurrent map of the records of callers.
 #[derive(Debug)]
@@ -150,12 +150,12 @@ impl Directory {
     }
 
     /// The record under a key that [`each`](Self::each) has passed.
-    pub(crate) fn get_filed(&self, name: &[u8]) -> Option<Arc<CallerRecord>> {
+    pub(crate) fn get_indexed(&self, name: &[u8]) -> Option<Arc<CallerRecord>> {
         self.shard(name).read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 
     /// Stores a record under a key that [`each`](Self::each) has passed.
-    pub(crate) fn put_filed(&self, name: &[u8], record: CallerRecord) {
+    pub(crate) fn put_indexed(&self, name: &[u8], record: CallerRecord) {
         let mut shard = self.shard(name).write().unwrap_or_else(PoisonError::into_inner);
         if shard.insert(name.into(), Arc::new(record)).is_none() {
             self.callers.fetch_add(1, Ordering::Relaxed);
@@ -168,11 +168,11 @@ impl Directory {
     }
 }
 
-type Filed = smallvec::SmallVec<[u8; 96]>;
+type IndexedCallers = smallvec::SmallVec<[u8; 96]>;
 
 /// The key of a caller's record.
-fn filed(identity: &str, subject: &[u8]) -> Filed {
-    let mut name = Filed::new();
+fn filed(identity: &str, subject: &[u8]) -> IndexedCallers {
+    let mut name = IndexedCallers::new();
     sluicegate::Key::append(&mut name, identity.as_bytes());
     name.extend_from_slice(subject);
     name

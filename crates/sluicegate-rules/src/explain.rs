@@ -11,7 +11,7 @@ use crate::plan::key_buffer::KeyBuffer;
 use crate::plan::{KeyOutcome, SelectedLimits, key_of, listing};
 use crate::request::Request;
 use crate::request::context::RequestContext;
-use crate::request::identity::{IdentityValue, Source};
+use crate::request::identity::{IdentitySource, IdentityValue};
 use crate::rule_set::RuleSet;
 use crate::rule_set::limits::LimitSet;
 use crate::rule_set::rule::{Mode, Rule};
@@ -79,20 +79,20 @@ impl RuleSet {
             return format!("from the attribute `{}`", identity.name);
         }
         match &identity.source {
-            Source::Attribute(name) => format!("from the attribute `{name}`"),
-            Source::Header(name) => format!("from the header `{name}`"),
-            Source::Cookie(name) => format!("from the cookie `{name}`"),
-            Source::Query(name) => format!("from the query parameter `{name}`"),
-            Source::Path { pattern, .. } => format!("from the path, as in {pattern}"),
-            Source::Segment(number) => format!("segment {number} of the path"),
-            Source::Method => "the method".to_owned(),
-            Source::Host => "the host".to_owned(),
-            Source::Address { proxies, .. } => match context.client(proxies) {
+            IdentitySource::Attribute(name) => format!("from the attribute `{name}`"),
+            IdentitySource::Header(name) => format!("from the header `{name}`"),
+            IdentitySource::Cookie(name) => format!("from the cookie `{name}`"),
+            IdentitySource::Query(name) => format!("from the query parameter `{name}`"),
+            IdentitySource::Path { pattern, .. } => format!("from the path, as in {pattern}"),
+            IdentitySource::Segment(number) => format!("segment {number} of the path"),
+            IdentitySource::Method => "the method".to_owned(),
+            IdentitySource::Host => "the host".to_owned(),
+            IdentitySource::Address { proxies, .. } => match context.client(proxies) {
                 Some(client) => client.found.to_string(),
                 None => "no address is known".to_owned(),
             },
-            Source::Claim { token, claim } => self.describe_claim(*token, claim, context),
-            Source::Fingerprint(names) => format!("from the headers {}", names.join(", ")),
+            IdentitySource::Claim { token, claim } => self.describe_claim(*token, claim, context),
+            IdentitySource::Fingerprint(names) => format!("from the headers {}", names.join(", ")),
         }
     }
 

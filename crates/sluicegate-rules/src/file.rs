@@ -12,7 +12,7 @@ pub(crate) mod units;
 use std::path::{Path, PathBuf};
 
 use self::compile::Compiled;
-use self::load::{DiskFiles, FileSource, InMemoryFiles, Unreadable};
+use self::load::{DiskFiles, FileSource, InMemoryFiles, UnreadableFile};
 use self::settings::Settings;
 use crate::rule_set::RuleSet;
 use sluicegate_yaml::Report;
@@ -43,7 +43,7 @@ impl RuleFile {
     /// # Errors
     ///
     /// If there is nothing to read at that path.
-    pub fn load(path: &Path) -> Result<Self, Unreadable> {
+    pub fn load(path: &Path) -> Result<Self, UnreadableFile> {
         Self::load_with(path, &DiskFiles, &|name| std::env::var(name).ok())
     }
 
@@ -56,7 +56,7 @@ impl RuleFile {
         path: &Path,
         files: &dyn FileSource,
         env: &dyn Fn(&str) -> Option<String>,
-    ) -> Result<Self, Unreadable> {
+    ) -> Result<Self, UnreadableFile> {
         let mut loaded = load::load(path, files, env);
         if let Some(failure) = loaded.failure.take() {
             return Err(failure);

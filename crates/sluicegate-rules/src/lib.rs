@@ -22,7 +22,7 @@ mod rule_set;
 
 pub use self::directory::{Directory, ListKind, TimeRange};
 pub use self::explain::Explanation;
-pub use self::file::load::{DiskFiles, FileSource, InMemoryFiles, Unreadable};
+pub use self::file::load::{DiskFiles, FileSource, InMemoryFiles, UnreadableFile};
 pub use self::file::settings::{Listen, MemorySettings, RedisSettings, SentinelAccess, Settings};
 pub use self::file::store_url::{StoreUrl, StoreUrlError};
 pub use self::file::timestamp::parse_moment;
@@ -30,19 +30,19 @@ pub use self::file::units::{parse_bytes, parse_length};
 pub use self::file::{RuleFile, schema};
 pub use self::keyed_hash::process_key::RandomnessError;
 pub use self::plan::{PlanBuffer, PlanOutcome, Purpose, RequestPlan};
-pub use self::receipts::reservation::{InvalidReservation, Settled, SettledLimit};
-pub use self::receipts::slot::{InvalidSlot, Released, Renewed};
+pub use self::receipts::reservation::{InvalidReservation, SettleOutcome, SettledLimit};
+pub use self::receipts::slot::{InvalidSlot, ReleaseOutcome, RenewOutcome};
 pub use self::request::address::trusted::{InvalidNetwork, TrustedNetworks};
 pub use self::request::descriptor;
-pub use self::request::{Attributes, Headers, Request, Value};
+pub use self::request::{AttributeValue, Attributes, Headers, Request};
 pub use self::rule_limiter::callers::CallerError;
 pub use self::rule_limiter::{Evaluation, GroupEvaluation, GroupItem, RuleLimiter};
 pub use self::rule_set::RuleSet;
-pub use self::rule_set::algorithm::Algorithm;
+pub use self::rule_set::algorithm::AlgorithmName;
 pub use self::rule_set::header_settings::{HeaderNames, HeaderSettings, Reset};
 pub use self::rule_set::rule::{Mode, Rule};
 pub use ::sluicegate::{OnStoreError, Scope};
 pub use sluicegate_yaml::{
-    Diagnostic, Location, Report, Severity, SourceId, SourceMap, Span as SourceSpan,
+    Diagnostic, Location, Report, Severity, SourceId, SourceMap, SourceSpan,
     closest as closest_word,
 };

@@ -59,12 +59,12 @@ pub trait Headers: Sync {
 /// The attributes that the client of the service supplies for a request.
 pub trait Attributes: Sync {
     /// The attribute of this name.
-    fn get(&self, name: &str) -> Option<Value<'_>>;
+    fn get(&self, name: &str) -> Option<AttributeValue<'_>>;
 }
 
 /// The value of an attribute.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Value<'v> {
+pub enum AttributeValue<'v> {
     /// A text.
     Text(&'v str),
     /// A whole number.
@@ -75,7 +75,7 @@ pub enum Value<'v> {
     Flag(bool),
 }
 
-impl<'v> Value<'v> {
+impl<'v> AttributeValue<'v> {
     /// The value as text, as keys and text comparisons use it.
     pub fn as_text(&self) -> Cow<'v, str> {
         match *self {
@@ -180,7 +180,7 @@ impl Headers for Empty {
 }
 
 impl Attributes for Empty {
-    fn get(&self, _: &str) -> Option<Value<'_>> {
+    fn get(&self, _: &str) -> Option<AttributeValue<'_>> {
         None
     }
 }
@@ -207,14 +207,14 @@ fn each_line<'h, N: AsRef<str>, V: AsRef<[u8]>>(
     }
 }
 
-impl<N: AsRef<str> + Sync, const COUNT: usize> Attributes for [(N, Value<'_>); COUNT] {
-    fn get(&self, name: &str) -> Option<Value<'_>> {
+impl<N: AsRef<str> + Sync, const COUNT: usize> Attributes for [(N, AttributeValue<'_>); COUNT] {
+    fn get(&self, name: &str) -> Option<AttributeValue<'_>> {
         self.iter().find(|(own, _)| own.as_ref() == name).map(|(_, value)| *value)
     }
 }
 
-impl<N: AsRef<str> + Sync> Attributes for Vec<(N, Value<'_>)> {
-    fn get(&self, name: &str) -> Option<Value<'_>> {
+impl<N: AsRef<str> + Sync> Attributes for Vec<(N, AttributeValue<'_>)> {
+    fn get(&self, name: &str) -> Option<AttributeValue<'_>> {
         self.iter().find(|(own, _)| own.as_ref() == name).map(|(_, value)| *value)
     }
 }

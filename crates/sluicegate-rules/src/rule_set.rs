@@ -143,16 +143,16 @@ impl RuleSet {
             }
         };
         self.directory.each(|name, record| {
-            compare(name, Some(&**record), before.directory.get_filed(name).as_deref());
+            compare(name, Some(&**record), before.directory.get_indexed(name).as_deref());
         });
         // Callers that are no longer in the file.
         before.directory.each(|name, earlier| {
-            if self.directory.get_filed(name).is_none() {
+            if self.directory.get_indexed(name).is_none() {
                 compare(name, None, Some(&**earlier));
             }
         });
         for (name, record) in changed {
-            self.directory.put_filed(&name, record);
+            self.directory.put_indexed(&name, record);
         }
         // Removed callers may have been the last ones under their identity, but still have a
         // record.

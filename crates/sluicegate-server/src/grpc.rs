@@ -26,7 +26,7 @@ use hyper::{Method, Request, Response, StatusCode};
 use tokio::time::timeout;
 use tonic::{Code, Status};
 
-use self::body::Body;
+use self::body::GrpcBody;
 use self::reflection::Reflection;
 use crate::context::Context;
 use crate::server::ShutdownSignal;
@@ -44,7 +44,7 @@ pub(crate) struct Grpc<S> {
     reflection: Option<Reflection>,
 }
 
-type Answer = Response<Body>;
+type GrpcResponse = Response<GrpcBody>;
 
 impl<S: StoreStats> Grpc<S> {
     /// Creates the services; `reflection` enables the reflection service.
@@ -53,7 +53,7 @@ impl<S: StoreStats> Grpc<S> {
     }
 
     /// Answers a call of any method.
-    async fn answer(&self, request: Request<Incoming>, signal: &ShutdownSignal) -> Answer {
+    async fn answer(&self, request: Request<Incoming>, signal: &ShutdownSignal) -> GrpcResponse {
         if request.method() != Method::POST || !is_grpc(request.headers()) {
             return not_grpc();
         }
@@ -71,15 +71,15 @@ impl<S: StoreStats> Grpc<S> {
                 // Boxed: the future is large, and hyper moves it before it is polled.
                 let body = request.into_body();
                 let answer = rate_limit::answer(&self.context, body, deadlines.store);
-                within(deadlines, Box::pin(answer)).await.map(Body::message)
+                within(deadlines, Box::pin(answer)).await.map(GrpcBody::message)
             }
             "/grpc.health.v1.Health/Check" => {
                 let answer = health::check(request.into_body(), signal);
-                within(deadlines, answer).await.map(Body::message)
+                within(deadlines, answer).await.map(GrpcBody::message)
             }
             "/grpc.health.v1.Health/Watch" => {
                 let watch = health::watch(request.into_body(), signal);
-                within(deadlines, watch).await.map(|watch| Body::Watching(Box::new(watch)))
+                within(deadlines, watch).await.map(|watch| GrpcBody::Watching(Box::new(watch)))
             }
             path => {
                 let path: String = path.chars().take(100).collect();
@@ -109,15 +109,15 @@ async fn within<T>(
     timeout(deadlines.call, answer).await.unwrap_or_else(|_| Err(deadlines.exceeded()))
 }
 
-fn response(body: Body) -> Answer {
+fn response(body: GrpcBody) -> GrpcResponse {
     let mut answer = Response::new(body);
     answer.headers_mut().insert(CONTENT_TYPE, GRPC);
     answer
 }
 
 /// Creates the response of a failed call, which has a status and no message.
-fn failed(status: &Status) -> Answer {
-    let mut answer = response(Body::Empty);
+fn failed(status: &Status) -> GrpcResponse {
+    let mut answer = response(GrpcBody::Empty);
     // A message that is not a valid header value is left out; the code always is valid.
     let _ = status.add_header(answer.headers_mut());
     answer
@@ -134,9 +134,9 @@ fn is_grpc(headers: &HeaderMap) -> bool {
     })
 }
 
-fn not_grpc() -> Answer {
+fn not_grpc() -> GrpcResponse {
     let text = "this port speaks gRPC; use another for HTTP\n";
-    let mut answer = Response::new(Body::plain(Bytes::from_static(text.as_bytes())));
+    let mut answer = Response::new(GrpcBody::plain(Bytes::from_static(text.as_bytes())));
     *answer.status_mut() = StatusCode::UNSUPPORTED_MEDIA_TYPE;
     answer
         .headers_mut()
@@ -148,7 +148,7 @@ fn is_compressed(headers: &HeaderMap) -> bool {
     headers.get(ENCODING).is_some_and(|encoding| encoding != IDENTITY)
 }
 
-fn compressed() -> Answer {
+fn compressed() -> GrpcResponse {
     let text = "compressed messages are not supported; send them uncompressed";
     let mut answer = failed(&Status::unimplemented(text));
     answer.headers_mut().insert(ACCEPT_ENCODING, IDENTITY);

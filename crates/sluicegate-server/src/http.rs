@@ -41,7 +41,7 @@ use crate::store_stats::StoreStats;
 const TEXT: &str = "text/plain; charset=utf-8";
 
 /// A response with its whole body.
-type Answer = Response<Full<Bytes>>;
+type HttpResponse = Response<Full<Bytes>>;
 
 /// The query and the body of a request.
 #[derive(Debug, Clone, Copy)]
@@ -67,7 +67,7 @@ impl<S: StoreStats> Http<S> {
         request: Request<Incoming>,
         peer: IpAddr,
         timer: ConnectionTimer,
-    ) -> Result<Answer, Infallible> {
+    ) -> Result<HttpResponse, Infallible> {
         let route = Route::at(request.uri().path());
         // Boxed, because the future is large and hyper moves it several times.
         let handling = Box::pin(self.handle(route, request, peer, &timer));
@@ -83,7 +83,7 @@ impl<S: StoreStats> Http<S> {
         request: Request<Incoming>,
         peer: IpAddr,
         timer: &ConnectionTimer,
-    ) -> Result<Answer, RequestError> {
+    ) -> Result<HttpResponse, RequestError> {
         let Some(route) = route else { return Err(RequestError::not_found(request.uri().path())) };
         if !route.supports(request.method()) {
             return Err(RequestError::wrong_method(request.method(), route));
@@ -133,13 +133,13 @@ impl<S: StoreStats> Http<S> {
     }
 }
 
-fn plain(content_type: &'static str, text: impl Into<Bytes>) -> Answer {
+fn plain(content_type: &'static str, text: impl Into<Bytes>) -> HttpResponse {
     let mut answer = Response::new(Full::new(text.into()));
     answer.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     answer
 }
 
-fn json_response(body: Vec<u8>) -> Answer {
+fn json_response(body: Vec<u8>) -> HttpResponse {
     let mut answer = plain("application/json", body);
     answer.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     answer
@@ -147,8 +147,8 @@ fn json_response(body: Vec<u8>) -> Answer {
 
 /// Turns a panic of a handler into an internal error, so that the connection can continue.
 async fn catch_panic(
-    mut handler: Pin<Box<impl Future<Output = Result<Answer, RequestError>>>>,
-) -> Result<Answer, RequestError> {
+    mut handler: Pin<Box<impl Future<Output = Result<HttpResponse, RequestError>>>>,
+) -> Result<HttpResponse, RequestError> {
     poll_fn(|context| {
         // Unwind-safe, because the future is not polled again after a panic.
         match catch_unwind(AssertUnwindSafe(|| handler.as_mut().poll(context))) {

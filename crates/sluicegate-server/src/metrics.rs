@@ -24,7 +24,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
 use sluicegate::Verdict;
-use sluicegate_rules::{Algorithm, Evaluation, RuleSet};
+use sluicegate_rules::{AlgorithmName, Evaluation, RuleSet};
 
 use self::grpc::GrpcMetrics;
 use self::remote_store::RemoteStoreMetrics;
@@ -50,7 +50,7 @@ const PATHS: usize = Route::ALL.len() + 1;
 pub(crate) struct Metrics {
     registry: Registry,
     /// By algorithm and outcome.
-    throttled: [[Counter; OUTCOMES.len()]; Algorithm::ALL.len()],
+    throttled: [[Counter; OUTCOMES.len()]; AlgorithmName::ALL.len()],
     rules: RuleMetrics,
     resp: RespMetrics,
     grpc: GrpcMetrics,
@@ -67,7 +67,7 @@ impl Metrics {
     pub(crate) fn new() -> Self {
         let decisions = Family::<Labels, Counter>::default();
         let requests = Family::<[(&str, &str); 2], Counter>::default();
-        let throttled = Algorithm::ALL.map(|algorithm| {
+        let throttled = AlgorithmName::ALL.map(|algorithm| {
             OUTCOMES.map(|outcome| {
                 let labels =
                     [("rule", "throttle"), ("algorithm", algorithm.as_str()), ("outcome", outcome)];
@@ -132,7 +132,7 @@ impl Metrics {
     }
 
     /// Counts a decision on the quota of a request.
-    pub(crate) fn throttled(&self, algorithm: Algorithm, verdict: &Verdict) {
+    pub(crate) fn throttled(&self, algorithm: AlgorithmName, verdict: &Verdict) {
         let outcome = match verdict.is_allowed() {
             true if verdict.delay().is_zero() => 0,
             true => 1,
@@ -142,7 +142,7 @@ impl Metrics {
     }
 
     /// Counts a batch of decisions on the quotas of requests, of which none was delayed.
-    pub(crate) fn throttled_many(&self, algorithm: Algorithm, allowed: u64, refused: u64) {
+    pub(crate) fn throttled_many(&self, algorithm: AlgorithmName, allowed: u64, refused: u64) {
         let [by_allowed, _, by_refused] = &self.throttled[algorithm as usize];
         by_allowed.inc_by(allowed);
         by_refused.inc_by(refused);
@@ -166,10 +166,10 @@ impl Metrics {
     }
 
     /// Counts a connection as open until the returned guard is dropped.
-    pub(crate) fn connected(&self, protocol: Protocol) -> Connected {
+    pub(crate) fn connected(&self, protocol: Protocol) -> ConnectionGuard {
         let connections = self.connections[protocol as usize].clone();
         connections.inc();
-        Connected { connections }
+        ConnectionGuard { connections }
     }
 
     /// Returns all metrics as `OpenMetrics` text.
@@ -195,11 +195,11 @@ impl Metrics {
 
 /// A guard that counts one open connection.
 #[derive(Debug)]
-pub(crate) struct Connected {
+pub(crate) struct ConnectionGuard {
     connections: Gauge,
 }
 
-impl Drop for Connected {
+impl Drop for ConnectionGuard {
     fn drop(&mut self) {
         self.connections.dec();
     }

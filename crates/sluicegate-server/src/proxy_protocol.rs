@@ -11,15 +11,15 @@ mod v2;
 
 use std::net::SocketAddr;
 
+use self::error::HeaderFault;
 pub(crate) use self::error::ProxyError;
-use self::error::Reason;
 
 /// The most bytes of a header: a buffer of this size is always enough.
 pub(crate) const MAX_LENGTH: usize = 4096;
 
 /// The result of parsing the first bytes of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Parsed {
+pub(crate) enum ParsedHeader {
     /// The bytes are the start of a header; more have to be read.
     Incomplete,
     /// A complete header.
@@ -35,9 +35,9 @@ pub(crate) enum Parsed {
 /// Parses a header from the first bytes of a connection.
 ///
 /// Fails at the first byte that cannot be part of a header, so that a wrong client does not wait.
-pub(crate) fn parse(bytes: &[u8]) -> Result<Parsed, ProxyError> {
+pub(crate) fn parse(bytes: &[u8]) -> Result<ParsedHeader, ProxyError> {
     let parsed = match bytes.first() {
-        None => Ok(Parsed::Incomplete),
+        None => Ok(ParsedHeader::Incomplete),
         Some(b'P') => v1::parse(bytes),
         Some(_) => v2::parse(bytes),
     };
@@ -45,10 +45,10 @@ pub(crate) fn parse(bytes: &[u8]) -> Result<Parsed, ProxyError> {
 }
 
 /// Returns the bytes after the signature of a version; `None` if the signature is incomplete.
-fn after_signature<'b>(signature: &[u8], bytes: &'b [u8]) -> Result<Option<&'b [u8]>, Reason> {
+fn after_signature<'b>(signature: &[u8], bytes: &'b [u8]) -> Result<Option<&'b [u8]>, HeaderFault> {
     let mut pairs = bytes.iter().zip(signature).enumerate();
     if let Some((at, (found, _))) = pairs.find(|(_, (found, right))| found != right) {
-        return Err(Reason::Signature { at, found: *found });
+        return Err(HeaderFault::Signature { at, found: *found });
     }
     Ok(bytes.get(signature.len()..))
 }

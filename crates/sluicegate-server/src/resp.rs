@@ -13,7 +13,7 @@ mod throttle;
 use std::error::Error;
 use std::sync::Arc;
 
-use self::connection::Connection;
+use self::connection::RespConnection;
 use crate::context::Context;
 use crate::server::{AcceptedStream, ShutdownSignal};
 use crate::store_stats::StoreStats;
@@ -41,7 +41,7 @@ impl<S: StoreStats> Resp<S> {
         stream: AcceptedStream,
         signal: ShutdownSignal,
     ) -> Result<(), Box<dyn Error + Send + Sync>> {
-        Ok(Connection::new(self, stream, signal).serve().await?)
+        Ok(RespConnection::new(self, stream, signal).serve().await?)
     }
 }
 

@@ -160,9 +160,9 @@ impl<S: StoreStats> Server<S> {
         shutdown: impl Future<Output = ()>,
     ) -> io::Result<Drained> {
         let listeners = listeners.into();
-        announce(&listeners);
+        log_addresses(&listeners);
         let (shutdown_trigger, signal) = Shutdown::new();
-        let work = worker::work(Arc::new(self), listeners, signal);
+        let work = worker::run(Arc::new(self), listeners, signal);
         let stop_on_shutdown = async {
             shutdown.await;
             info!("stopping; letting requests in flight finish");
@@ -187,11 +187,11 @@ impl<S: StoreStats> Server<S> {
         shutdown: impl Future<Output = ()>,
     ) -> io::Result<Drained> {
         if let Some(listeners) = listeners.first() {
-            announce(listeners);
+            log_addresses(listeners);
         }
         let (shutdown_trigger, signal) = Shutdown::new();
         let threads = threads::Threads::start(&Arc::new(self), listeners, &signal)?;
-        let mut ended = std::pin::pin!(threads.ended());
+        let mut ended = std::pin::pin!(threads.join());
         let drained = select! {
             // Happens only if a thread could not start.
             drained = &mut ended => drained,
@@ -220,7 +220,7 @@ impl Drained {
     }
 }
 
-fn announce(listeners: &Listeners) {
+fn log_addresses(listeners: &Listeners) {
     let addresses = listeners.addresses();
     for protocol in Protocol::ALL {
         if let Some(address) = addresses.of(protocol) {

@@ -11,7 +11,7 @@ mod migrate;
 mod nodes;
 
 pub use builder::ClusterBuilder;
-use nodes::Node;
+use nodes::ClusterNode;
 
 /// The longest that nodes may take for anything; they notice a failure after two seconds, and
 /// machines can be busy.
@@ -53,7 +53,7 @@ impl Cluster {
 
     /// The port of a node for clients: with TLS, if it was set up with it.
     pub fn known_port(&self, index: usize) -> u16 {
-        self.servers[index].spoken_port()
+        self.servers[index].announced_port()
     }
 
     /// The certificate of the authority that signed those of all nodes, in PEM.
@@ -144,7 +144,7 @@ impl Cluster {
         });
     }
 
-    fn nodes_themselves(&self) -> impl Iterator<Item = (usize, Node)> {
+    fn nodes_themselves(&self) -> impl Iterator<Item = (usize, ClusterNode)> {
         self.running().filter_map(|index| Some((index, self.node(index, index)?)))
     }
 }

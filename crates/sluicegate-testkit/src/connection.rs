@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use crate::resp::value::{Unread, Value};
+use crate::resp::value::{ParseFailure, RespValue};
 
 /// The default timeout for an answer; see [`Connection::patience`]. A server that was paused by
 /// mistake is noticed, and a busy machine is not mistaken for one.
@@ -27,7 +27,7 @@ impl Connection {
     }
 
     /// Changes the timeout for answers.
-    pub fn patience(&mut self, patience: Duration) -> io::Result<()> {
+    pub fn set_timeout(&mut self, patience: Duration) -> io::Result<()> {
         self.stream.set_read_timeout(Some(patience))
     }
 
@@ -42,7 +42,7 @@ impl Connection {
     }
 
     /// Sends a command and waits for its answer.
-    pub fn command(&mut self, words: &[impl AsRef<[u8]>]) -> io::Result<Value> {
+    pub fn command(&mut self, words: &[impl AsRef<[u8]>]) -> io::Result<RespValue> {
         self.send(words)?;
         self.receive()
     }
@@ -59,20 +59,20 @@ impl Connection {
     }
 
     /// Waits for the next answer. An answer that timed out is not skipped: it comes first.
-    pub fn receive(&mut self) -> io::Result<Value> {
+    pub fn receive(&mut self) -> io::Result<RespValue> {
         loop {
-            match Value::read(&self.unread) {
+            match RespValue::read(&self.unread) {
                 Ok((value, length)) => {
                     self.unread.drain(..length);
                     return Ok(value);
                 }
-                Err(Unread::Malformed) => {
+                Err(ParseFailure::Malformed) => {
                     return Err(io::Error::new(
                         io::ErrorKind::InvalidData,
                         "what came from the server is not RESP",
                     ));
                 }
-                Err(Unread::Incomplete) => {
+                Err(ParseFailure::Incomplete) => {
                     let mut piece = [0; 16 * 1024];
                     match self.stream.read(&mut piece)? {
                         0 => return Err(io::ErrorKind::UnexpectedEof.into()),

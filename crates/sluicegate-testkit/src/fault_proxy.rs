@@ -20,7 +20,7 @@ use acceptor::{Acceptor, Command};
 use counts::Counters;
 pub use counts::Counts;
 pub use faults::ConnectionId;
-use faults::Mode;
+use faults::FaultMode;
 use sampler::Sampler;
 
 /// A TCP proxy whose faults can be switched while it runs.
@@ -53,9 +53,9 @@ impl FaultProxy {
                     .build()
                     .expect("a runtime for the proxy can be made");
                 runtime.block_on(async move {
-                    let gate = Acceptor::open(address, upstream, counting).await;
+                    let acceptor = Acceptor::open(address, upstream, counting).await;
                     let _ = ready.send(());
-                    gate.follow(received).await;
+                    acceptor.follow(received).await;
                 });
             })
             .expect("a thread for the proxy can be made");
@@ -80,20 +80,20 @@ impl FaultProxy {
 
     /// Ends all faults and delays. Data that was held back is delivered.
     pub fn forward(&self) {
-        self.switch(Some(Mode::Forward), Some(Duration::ZERO));
+        self.switch(Some(FaultMode::Forward), Some(Duration::ZERO));
     }
 
     /// Accepts connections and holds them: forwards nothing in either direction, and closes
     /// nothing.
     pub fn silent(&self) {
-        self.switch(Some(Mode::Silent), None);
+        self.switch(Some(FaultMode::Silent), None);
     }
 
     /// [Silent](Self::silent) for all connections but these, which are open and continue: the
     /// server is isolated with their clients, and all others can neither reach it nor receive from
     /// it.
     pub fn isolate(&self, kept: &[ConnectionId]) {
-        self.switch(Some(Mode::Isolate(kept.into())), None);
+        self.switch(Some(FaultMode::Isolate(kept.into())), None);
     }
 
     /// Ends all faults and delays, as [`forward`](Self::forward); but connections that were silent
@@ -109,7 +109,7 @@ impl FaultProxy {
 
     /// Closes all connections, and refuses new ones.
     pub fn refuse(&self) {
-        self.switch(Some(Mode::Refuse), None);
+        self.switch(Some(FaultMode::Refuse), None);
     }
 
     /// Delivers requests, but loses the connection under this fraction of the replies: from such a
@@ -118,7 +118,7 @@ impl FaultProxy {
     /// The selection only depends on the seed, the number of the connection, and the number of the
     /// reply on it.
     pub fn drop_replies(&self, fraction: f64, seed: u64) {
-        self.switch(Some(Mode::DropReplies(Sampler::new(fraction, seed))), None);
+        self.switch(Some(FaultMode::DropReplies(Sampler::new(fraction, seed))), None);
     }
 
     /// Delivers requests, but cuts this fraction of the replies out of the stream, so that the next
@@ -126,7 +126,7 @@ impl FaultProxy {
     /// take another call's answer for their own. Selected as by
     /// [`drop_replies`](Self::drop_replies).
     pub fn swallow_replies(&self, fraction: f64, seed: u64) {
-        self.switch(Some(Mode::SwallowReplies(Sampler::new(fraction, seed))), None);
+        self.switch(Some(FaultMode::SwallowReplies(Sampler::new(fraction, seed))), None);
     }
 
     /// Delays all data by this time, in each direction, in addition to any fault.
@@ -144,7 +144,7 @@ impl FaultProxy {
         self.counters.read()
     }
 
-    fn switch(&self, mode: Option<Mode>, delay: Option<Duration>) {
+    fn switch(&self, mode: Option<FaultMode>, delay: Option<Duration>) {
         self.order(|done| Command::Switch { mode, delay, done });
     }
 

@@ -56,7 +56,7 @@ pub use poll::{PATIENCE, wait_until, wait_until_async};
 #[cfg(feature = "servers")]
 pub use ports::free_port;
 #[cfg(feature = "servers")]
-pub use resp::value::Value;
+pub use resp::value::RespValue;
 pub use rng::Rng;
 #[cfg(feature = "servers")]
 pub use sentinels::{Sentinels, SentinelsBuilder};

@@ -44,7 +44,7 @@ impl Process {
         let guard = Command::new("sh")
             .args(["-c", GUARD, &child.id().to_string()])
             .arg(folder)
-            .args(left_by_faketime(child.id()))
+            .args(faketime_files(child.id()))
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
@@ -111,13 +111,13 @@ impl Drop for Process {
             let _ = process.kill();
             let _ = process.wait();
         }
-        for file in left_by_faketime(self.id()) {
+        for file in faketime_files(self.id()) {
             let _ = fs::remove_file(file);
         }
     }
 }
 
 /// Files that libfaketime shares between the processes of a program, and leaves behind on a kill.
-fn left_by_faketime(process: u32) -> [String; 2] {
+fn faketime_files(process: u32) -> [String; 2] {
     ["faketime_shm_", "sem.faketime_sem_"].map(|name| format!("/dev/shm/{name}{process}"))
 }

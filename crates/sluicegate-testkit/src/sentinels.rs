@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::binaries::ServerKind;
 use crate::fault_proxy::FaultProxy;
 use crate::poll::wait_until;
-use crate::resp::value::Value;
+use crate::resp::value::RespValue;
 use crate::server::Server;
 
 mod builder;
@@ -49,7 +49,7 @@ impl Sentinels {
 
     /// The ports of the sentinels for clients: those with TLS, if they were set up with it.
     pub fn sentinel_ports(&self) -> Vec<u16> {
-        self.watchers.iter().map(Server::spoken_port).collect()
+        self.watchers.iter().map(Server::announced_port).collect()
     }
 
     /// The sentinels, to pause, resume, kill and query;
@@ -72,7 +72,9 @@ impl Sentinels {
 
     /// The port under which sentinels and clients know a data server.
     pub fn known_port(&self, index: usize) -> u16 {
-        self.proxies.get(index).map_or_else(|| self.servers[index].spoken_port(), FaultProxy::port)
+        self.proxies
+            .get(index)
+            .map_or_else(|| self.servers[index].announced_port(), FaultProxy::port)
     }
 
     /// The certificate of the authority that signed those of all servers, in PEM.
@@ -108,7 +110,7 @@ impl Sentinels {
         let sentinel = self.running_sentinels().next().expect("no sentinel runs");
         // They refuse until they know of a replica that is up to date.
         wait_until("a sentinel begins to fail over", PATIENCE, || {
-            sentinel.command(&["SENTINEL", "FAILOVER", NAME]) == Value::Text(b"OK".to_vec())
+            sentinel.command(&["SENTINEL", "FAILOVER", NAME]) == RespValue::Text(b"OK".to_vec())
         });
         primary
     }
@@ -119,7 +121,7 @@ impl Sentinels {
         let mut primary = from;
         wait_until("the sentinels have made another server the primary", PATIENCE, || {
             primary = self.named().unwrap_or(from);
-            primary != from && self.servers[primary].leads()
+            primary != from && self.servers[primary].is_primary()
         });
         primary
     }
@@ -141,7 +143,7 @@ impl Sentinels {
     #[track_caller]
     pub fn restart_sentinel(&self, index: usize) {
         self.watchers[index].restart();
-        builder::hasten(&self.watchers[index]);
+        builder::shorten_intervals(&self.watchers[index]);
     }
 
     /// Waits until the group is healthy: every running server has its role, and every running

@@ -14,7 +14,7 @@ use crate::connection::Connection;
 use crate::poll::wait_until;
 use crate::ports::Ports;
 use crate::process::Process;
-use crate::resp::value::Value;
+use crate::resp::value::RespValue;
 use crate::server::builder::{ConfigLine, OWN_PASSWORD, OWN_USER, ServerBuilder};
 
 mod admin;
@@ -157,7 +157,7 @@ impl Server {
     }
 
     /// The port for other servers: with TLS, if it was set up with it.
-    pub(crate) fn spoken_port(&self) -> u16 {
+    pub(crate) fn announced_port(&self) -> u16 {
         if self.has_tls() { self.ports.tls } else { self.ports.plain }
     }
 
@@ -197,7 +197,7 @@ impl Server {
     fn first_answer(&self, process: u32) -> Option<Connection> {
         let mut connection = self.connect().ok()?;
         match connection.command(&["INFO", "server"]).ok()? {
-            Value::Text(said) => {
+            RespValue::Text(said) => {
                 let expected = format!("process_id:{process}\r\n");
                 String::from_utf8_lossy(&said).contains(&expected).then_some(connection)
             }

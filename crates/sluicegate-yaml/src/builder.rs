@@ -6,11 +6,11 @@ mod scalars;
 
 use granit_parser::{Event, StructureStyle};
 
-use self::anchors::{Anchors, Size};
+use self::anchors::{Anchors, TreeSize};
 use super::parse::Environment;
 use crate::diagnostics::{Diagnostic, Diagnostics};
-use crate::diagnostics::{SourceId, Span};
-use crate::node::{Entry, Key, Node, Value};
+use crate::diagnostics::{SourceId, SourceSpan};
+use crate::node::{MapEntry, MapKey, Node, Value};
 
 /// The largest nesting depth of lists and maps.
 const DEEPEST: usize = 64;
@@ -30,7 +30,7 @@ pub(crate) struct TreeBuilder<'a> {
     diagnostics: &'a mut Diagnostics,
     open: Vec<Open>,
     anchors: Anchors,
-    left: Size,
+    left: TreeSize,
     root: Option<Node>,
 }
 
@@ -46,13 +46,13 @@ struct Open {
 
 enum Inside {
     List(Vec<Node>),
-    Map { entries: Vec<Entry>, key: Awaited },
+    Map { entries: Vec<MapEntry>, key: Awaited },
 }
 
 /// The next part of a map: a key, or the value of one.
 enum Awaited {
     Name,
-    ValueOf(Key),
+    ValueOf(MapKey),
     /// The value of an invalid key, which is skipped.
     Skipped,
 }
@@ -64,7 +64,7 @@ impl<'a> TreeBuilder<'a> {
         env: Environment<'a>,
         diagnostics: &'a mut Diagnostics,
     ) -> Self {
-        let left = Size { nodes: NODES, bytes: BYTES, height: DEEPEST };
+        let left = TreeSize { nodes: NODES, bytes: BYTES, height: DEEPEST };
         let (open, anchors) = (Vec::new(), Anchors::default());
         Self { source, text, env, diagnostics, open, anchors, left, root: None }
     }
@@ -104,7 +104,7 @@ impl<'a> TreeBuilder<'a> {
                 self.spend(
                     range.start,
                     range.end,
-                    Size { nodes: 1, bytes: text.len(), height: 0 },
+                    TreeSize { nodes: 1, bytes: text.len(), height: 0 },
                 )?;
                 let node = self.scalar(&text, style, &range);
                 self.close(node, anchor)
@@ -140,7 +140,7 @@ impl<'a> TreeBuilder<'a> {
             self.diagnostics.push(too_deep(self.span(start, start + 1)));
             return Err(Stop);
         }
-        self.spend(start, start + 1, Size { nodes: 1, bytes: 0, height: 0 })?;
+        self.spend(start, start + 1, TreeSize { nodes: 1, bytes: 0, height: 0 })?;
         let flow = style == StructureStyle::Flow;
         self.open.push(Open { start, end: start, flow, anchor, inside });
         Ok(())
@@ -161,7 +161,7 @@ impl<'a> TreeBuilder<'a> {
     fn close(&mut self, node: Node, anchor: usize) -> Result<(), Stop> {
         if anchor > 0 {
             let range = node.span.range();
-            let size = Size::of(&node);
+            let size = TreeSize::of(&node);
             // The copy for aliases counts as well.
             self.spend(range.start, range.end, size)?;
             self.anchors.insert(anchor, node.clone(), size);
@@ -182,7 +182,7 @@ impl<'a> TreeBuilder<'a> {
             Inside::List(items) => items.push(node),
             Inside::Map { entries, key } => match std::mem::replace(key, Awaited::Name) {
                 Awaited::Name => *key = map_keys::key(node, self.diagnostics),
-                Awaited::ValueOf(key) => entries.push(Entry { key, value: node }),
+                Awaited::ValueOf(key) => entries.push(MapEntry { key, value: node }),
                 Awaited::Skipped => {}
             },
         }
@@ -210,7 +210,7 @@ impl<'a> TreeBuilder<'a> {
     }
 
     /// Returns a span within the text and between characters.
-    fn span(&self, start: usize, end: usize) -> Span {
+    fn span(&self, start: usize, end: usize) -> SourceSpan {
         super::parse::span(self.source, self.text, start, end)
     }
 
@@ -225,7 +225,7 @@ impl<'a> TreeBuilder<'a> {
 }
 
 /// Returns the diagnostic for a nesting that is too deep.
-pub(crate) fn too_deep(span: Span) -> Diagnostic {
+pub(crate) fn too_deep(span: SourceSpan) -> Diagnostic {
     let message = format!("lists and maps are nested more than {DEEPEST} deep");
     Diagnostic::error(span, "too-deep", message)
 }

@@ -10,5 +10,5 @@ mod suggest;
 pub use self::diagnostic::{Diagnostic, Diagnostics, Severity};
 pub use self::report::Report;
 pub use self::sanitize::{printable, shortened};
-pub use self::source_map::{Location, SourceId, SourceMap, Span};
+pub use self::source_map::{Location, SourceId, SourceMap, SourceSpan};
 pub use self::suggest::{Suggester, closest};

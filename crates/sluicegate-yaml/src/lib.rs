@@ -15,9 +15,9 @@ mod syntax_error;
 mod variables;
 
 pub use self::diagnostics::{
-    Diagnostic, Diagnostics, Location, Report, Severity, SourceId, SourceMap, Span, Suggester,
-    closest, printable, shortened,
+    Diagnostic, Diagnostics, Location, Report, Severity, SourceId, SourceMap, SourceSpan,
+    Suggester, closest, printable, shortened,
 };
-pub use self::node::{Entry, Key, Node, Scalar, Value};
+pub use self::node::{MapEntry, MapKey, Node, Scalar, Value};
 pub use self::parse::{Environment, parse};
-pub use self::schema::{Field, FreeFields, Hint, Kind, Object, json_schema, validate};
+pub use self::schema::{Field, FreeFields, Hint, Object, ValueKind, json_schema, validate};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::diagnostics::Span;
+use crate::diagnostics::SourceSpan;
 use crate::diagnostics::shortened;
 
 /// The number of characters of a value that a message repeats.
@@ -12,7 +12,7 @@ const SHOWN: usize = 60;
 #[derive(Clone, Debug)]
 pub struct Node {
     /// Its place in the file.
-    pub span: Span,
+    pub span: SourceSpan,
     /// The value.
     pub value: Value,
 }
@@ -29,28 +29,28 @@ pub enum Value {
     /// A list.
     List(Vec<Node>),
     /// A map, in the order of the file.
-    Map(Vec<Entry>),
+    Map(Vec<MapEntry>),
 }
 
 /// A field and its value.
 #[derive(Clone, Debug)]
-pub struct Entry {
+pub struct MapEntry {
     /// The name.
-    pub key: Key,
+    pub key: MapKey,
     /// The value.
     pub value: Node,
 }
 
 /// The name of a field.
 #[derive(Clone, Debug)]
-pub struct Key {
+pub struct MapKey {
     /// The text of the name.
     pub text: String,
     /// Its place in the file.
-    pub span: Span,
+    pub span: SourceSpan,
 }
 
-impl Key {
+impl MapKey {
     /// Returns the name as a message may repeat it.
     pub fn shown(&self) -> String {
         shortened(&self.text, SHOWN)
@@ -149,12 +149,12 @@ impl Node {
     }
 
     /// Returns a field with its key.
-    pub fn entry(&self, field: &str) -> Option<&Entry> {
+    pub fn entry(&self, field: &str) -> Option<&MapEntry> {
         self.entries().iter().find(|entry| entry.key.text == field)
     }
 
     /// Returns the fields of a map; none for other values.
-    pub fn entries(&self) -> &[Entry] {
+    pub fn entries(&self) -> &[MapEntry] {
         match &self.value {
             Value::Map(entries) => entries,
             _ => &[],

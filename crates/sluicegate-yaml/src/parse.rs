@@ -7,7 +7,7 @@ use granit_parser::{Event, Parser};
 
 use crate::builder::{Stop, TreeBuilder};
 use crate::diagnostics::{Diagnostic, Diagnostics};
-use crate::diagnostics::{SourceId, Span};
+use crate::diagnostics::{SourceId, SourceSpan};
 use crate::node::{Node, Value};
 
 /// Looks up an environment variable by its name.
@@ -39,7 +39,7 @@ pub fn parse(
         };
         let range = span.byte_range().unwrap_or_default();
         if matches!(event, Event::DocumentStart(..)) && tree.is_complete() {
-            let span = Span::new(source, range.start, range.end);
+            let span = SourceSpan::new(source, range.start, range.end);
             let message = "a second document starts here, and a file may have one";
             let help =
                 "remove the line with `---`, or move the second document into a file of its own";
@@ -51,7 +51,7 @@ pub fn parse(
             return None;
         }
     }
-    let empty = Node { span: Span::new(source, 0, 0), value: Value::Map(Vec::new()) };
+    let empty = Node { span: SourceSpan::new(source, 0, 0), value: Value::Map(Vec::new()) };
     match tree.finish() {
         Some(root) if !root.is_null() => Some(root),
         _ => Some(empty),
@@ -59,10 +59,10 @@ pub fn parse(
 }
 
 /// Returns a span within the text and between characters.
-pub(crate) fn span(source: SourceId, text: &str, start: usize, end: usize) -> Span {
+pub(crate) fn span(source: SourceId, text: &str, start: usize, end: usize) -> SourceSpan {
     let floor = |at: usize| {
         let at = at.min(text.len());
         (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
     };
-    Span::new(source, floor(start), floor(end))
+    SourceSpan::new(source, floor(start), floor(end))
 }

@@ -9,7 +9,7 @@ mod validate;
 pub use self::json_schema::json_schema;
 pub use self::validate::validate;
 
-use crate::node::{Entry, Node};
+use crate::node::{MapEntry, Node};
 
 /// A map with named fields.
 pub struct Object {
@@ -22,7 +22,7 @@ pub struct Object {
     /// Entries whose names the user chooses, besides the fields.
     pub free_fields: Option<&'static FreeFields>,
     /// Recognises unknown fields, such as those of other systems.
-    pub hint: Option<fn(&Entry, &Node) -> Option<Hint>>,
+    pub hint: Option<fn(&MapEntry, &Node) -> Option<Hint>>,
 }
 
 /// The answer to an unknown field that is recognised.
@@ -49,7 +49,7 @@ pub struct FreeFields {
     /// The accepted names as a regular expression, for the JSON schema only.
     pub regex: &'static str,
     /// The kind of every such value.
-    pub kind: &'static Kind,
+    pub kind: &'static ValueKind,
 }
 
 /// One field of a map.
@@ -59,7 +59,7 @@ pub struct Field {
     /// Its description in the JSON schema.
     pub about: &'static str,
     /// The kind of its value.
-    pub kind: Kind,
+    pub kind: ValueKind,
     /// Whether a map without it is an error.
     pub required: bool,
     /// An example of a value.
@@ -67,7 +67,7 @@ pub struct Field {
 }
 
 /// The kind of value that is accepted.
-pub enum Kind {
+pub enum ValueKind {
     /// Any single value.
     Text,
     /// A number without a sign or a decimal point.
@@ -97,9 +97,9 @@ pub enum Kind {
         regex: &'static str,
     },
     /// A list of values of one kind.
-    List(&'static Kind),
+    List(&'static ValueKind),
     /// A list, or its only item without the list.
-    OneOrMany(&'static Kind),
+    OneOrMany(&'static ValueKind),
     /// A map with named fields.
     Object(&'static Object),
     /// A map whose names the user chooses.
@@ -107,8 +107,8 @@ pub enum Kind {
         /// The noun for an entry, with its article: "a tier".
         what: &'static str,
         /// The kind of every value.
-        of: &'static Kind,
+        of: &'static ValueKind,
     },
     /// One of several, chosen by whether the value is a map, a list, a scalar or null.
-    Any(&'static [Kind]),
+    Any(&'static [ValueKind]),
 }

@@ -7,7 +7,7 @@ use granit_parser::{ErrorKind, ScanError};
 use self::locate::Locator;
 use crate::diagnostics::Diagnostic;
 use crate::diagnostics::shortened;
-use crate::diagnostics::{SourceId, Span};
+use crate::diagnostics::{SourceId, SourceSpan};
 
 /// The code of all syntax errors.
 const CODE: &str = "syntax";
@@ -147,7 +147,7 @@ fn value(place: &Locator<'_>) -> Diagnostic {
         .help(format!("did you mean `{}:`?", shortened(name, 60)));
     }
     let indent = before.len() - before.trim_start_matches([' ', '-']).len();
-    let span = Span::new(place.source, line + indent, place.letters(place.at, 1).range().end);
+    let span = SourceSpan::new(place.source, line + indent, place.letters(place.at, 1).range().end);
     Diagnostic::error(
         span,
         CODE,

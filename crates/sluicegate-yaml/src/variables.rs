@@ -3,23 +3,23 @@
 use super::parse::Environment;
 
 /// A value after the substitution of its variables.
-pub(crate) struct Filled {
+pub(crate) struct Substituted {
     pub(crate) text: String,
     /// Whether part of the text came from the environment.
     pub(crate) secret: bool,
-    pub(crate) problems: Vec<Problem>,
+    pub(crate) problems: Vec<VariableError>,
 }
 
 /// A variable that could not be substituted.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Problem {
+pub(crate) struct VariableError {
     /// The text from `${` on, by which its place is found.
     pub(crate) written: String,
-    pub(crate) reason: Reason,
+    pub(crate) reason: VariableErrorKind,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Reason {
+pub(crate) enum VariableErrorKind {
     NotSet(String),
     NotClosed,
     BadName,
@@ -33,8 +33,8 @@ pub(crate) fn has_any(written: &str) -> bool {
 /// Substitutes the variables of a text.
 ///
 /// A single dollar sign stays as it is, because patterns end with one.
-pub(crate) fn fill(written: &str, env: Environment<'_>) -> Filled {
-    let mut filled = Filled { text: String::new(), secret: false, problems: Vec::new() };
+pub(crate) fn fill(written: &str, env: Environment<'_>) -> Substituted {
+    let mut filled = Substituted { text: String::new(), secret: false, problems: Vec::new() };
     let mut rest = written;
     while let Some((before, after)) = rest.split_once('$') {
         filled.text.push_str(before);
@@ -43,7 +43,7 @@ pub(crate) fn fill(written: &str, env: Environment<'_>) -> Filled {
             rest = after;
         } else if let Some(inner) = after.strip_prefix('{') {
             let Some((inner, after)) = inner.split_once('}') else {
-                filled.fail(format!("${{{inner}"), Reason::NotClosed);
+                filled.fail(format!("${{{inner}"), VariableErrorKind::NotClosed);
                 return filled;
             };
             filled.variable(inner, env);
@@ -57,7 +57,7 @@ pub(crate) fn fill(written: &str, env: Environment<'_>) -> Filled {
     filled
 }
 
-impl Filled {
+impl Substituted {
     fn variable(&mut self, inner: &str, env: Environment<'_>) {
         let (name, default) = match inner.split_once(":-") {
             Some((name, default)) => (name, Some(default)),
@@ -65,7 +65,7 @@ impl Filled {
         };
         let written = || format!("${{{inner}}}");
         if !is_name(name) || inner.contains("${") {
-            return self.fail(written(), Reason::BadName);
+            return self.fail(written(), VariableErrorKind::BadName);
         }
         // As in a shell, the default also replaces an empty variable.
         match (env(name).filter(|value| default.is_none() || !value.is_empty()), default) {
@@ -74,12 +74,12 @@ impl Filled {
                 self.secret = true;
             }
             (None, Some(default)) => self.text.push_str(default),
-            (None, None) => self.fail(written(), Reason::NotSet(name.to_owned())),
+            (None, None) => self.fail(written(), VariableErrorKind::NotSet(name.to_owned())),
         }
     }
 
-    fn fail(&mut self, written: String, reason: Reason) {
-        self.problems.push(Problem { written, reason });
+    fn fail(&mut self, written: String, reason: VariableErrorKind) {
+        self.problems.push(VariableError { written, reason });
     }
 }
 
@@ -125,15 +125,15 @@ mod tests {
     #[test]
     fn problems_name_the_variable() {
         for (written, place, reason) in [
-            ("a ${B} c", "${B}", Reason::NotSet("B".to_owned())),
-            ("a ${B c", "${B c", Reason::NotClosed),
-            ("${}", "${}", Reason::BadName),
-            ("${1B}", "${1B}", Reason::BadName),
-            ("${A-B}", "${A-B}", Reason::BadName),
-            ("${B:-${C}}", "${B:-${C}", Reason::BadName),
+            ("a ${B} c", "${B}", VariableErrorKind::NotSet("B".to_owned())),
+            ("a ${B c", "${B c", VariableErrorKind::NotClosed),
+            ("${}", "${}", VariableErrorKind::BadName),
+            ("${1B}", "${1B}", VariableErrorKind::BadName),
+            ("${A-B}", "${A-B}", VariableErrorKind::BadName),
+            ("${B:-${C}}", "${B:-${C}", VariableErrorKind::BadName),
         ] {
             let filled = fill(written, &|_| None);
-            assert_eq!(filled.problems, [Problem { written: place.to_owned(), reason }]);
+            assert_eq!(filled.problems, [VariableError { written: place.to_owned(), reason }]);
         }
     }
 }

@@ -41,7 +41,7 @@ use self::eviction::EvictionWeight;
 use self::fingerprint::{Fingerprint, HashKey};
 use self::overflow::OverflowArena;
 use self::sync::{AtomicU64, Relaxed};
-use self::table::{Found, Table};
+use self::table::{FoundCell, Table};
 use self::word::{Epoch, Word};
 use crate::clock::{Clock, SystemClock};
 use crate::error::CheckError;
@@ -150,7 +150,7 @@ impl<C: Clock> Memory<C> {
     #[inline(always)]
     fn decide_bucket(&self, set: &Set<'_>, name: Fingerprint) -> Option<(Applied, Decision)> {
         loop {
-            let Some(Found { cell, word }) = self.table.find(name) else {
+            let Some(FoundCell { cell, word }) = self.table.find(name) else {
                 return self.insert_and_decide(set, name);
             };
             let full_at = word.full_at(self.epoch)?;
@@ -245,7 +245,7 @@ impl<C: Clock> Memory<C> {
 
     /// Evicts a counter that has a record, unless another thread has locked it.
     fn evict(&self, name: Fingerprint, now: Time) {
-        let Some(Found { cell, word }) = self.table.find(name) else { return };
+        let Some(FoundCell { cell, word }) = self.table.find(name) else { return };
         let Some(record) = word.record() else { return };
         if !cell.lock(word) {
             return;

@@ -58,7 +58,7 @@ impl Verdict {
     ///
     /// For decisions of [`check_many_at_once`](crate::Limiter::check_many_at_once).
     pub fn of_one(check: &Check<'_>, decision: Decision) -> Self {
-        let stands = decision.is_allowed() || check.gate() == Mode::Shadow;
+        let stands = decision.is_allowed() || check.mode() == Mode::Shadow;
         let ruling = if stands { Ruling::Admitted } else { Ruling::Refused };
         let mut verdict = Self::unresolved(0);
         verdict.decisions.push(Some(decision));
@@ -125,11 +125,11 @@ fn enforced<'a>(
     checks: &'a [Check<'_>],
     decisions: &'a [Option<Decision>],
 ) -> impl Iterator<Item = (usize, &'a Decision)> {
-    let gates = checks.iter().map(Check::gate);
-    gates
+    let modes = checks.iter().map(Check::mode);
+    modes
         .zip(decisions)
         .enumerate()
-        .filter(|(_, (gate, _))| *gate == Mode::Enforce)
+        .filter(|(_, (mode, _))| *mode == Mode::Enforce)
         .filter_map(|(index, (_, decision))| Some((index, decision.as_ref()?)))
 }
 
@@ -155,7 +155,7 @@ fn blocker(checks: &[Check<'_>], decisions: &[Option<Decision>]) -> Option<usize
             (term_admits, in_term) = (false, false);
         }
         let Some(decision) = decisions[index].as_ref() else { continue };
-        if check.gate() == Mode::Shadow || term_admits {
+        if check.mode() == Mode::Shadow || term_admits {
             continue;
         }
         match decision.refusal() {
@@ -171,7 +171,7 @@ fn blocker(checks: &[Check<'_>], decisions: &[Option<Decision>]) -> Option<usize
             }
             Some(refusal) => {
                 if let Some(last) = blockers.last_mut()
-                    && obstinacy(refusal) < obstinacy(last.1)
+                    && severity(refusal) < severity(last.1)
                 {
                     *last = (index, refusal);
                 }
@@ -181,12 +181,12 @@ fn blocker(checks: &[Check<'_>], decisions: &[Option<Decision>]) -> Option<usize
     // The first of equals, so that the result depends on the order of the plan alone.
     let longest = blockers.iter().enumerate();
     longest
-        .max_by_key(|(order, (_, refusal))| (obstinacy(*refusal), Reverse(*order)))
+        .max_by_key(|(order, (_, refusal))| (severity(*refusal), Reverse(*order)))
         .map(|(_, (index, _))| *index)
 }
 
 /// Orders refusals: a known time, an unknown one, for ever.
-fn obstinacy(refusal: Refusal) -> (u8, Span) {
+fn severity(refusal: Refusal) -> (u8, Span) {
     match refusal {
         Refusal::Exhausted { retry_after } | Refusal::Blocked { retry_after } => (0, retry_after),
         Refusal::Busy | Refusal::Unreachable => (1, Span::ZERO),

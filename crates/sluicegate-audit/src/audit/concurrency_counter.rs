@@ -8,16 +8,16 @@ use self::leases::{Lease, Leases};
 use super::incidents::{Incidents, RuleIncidents};
 use super::reorder_buffer::SequencedEntry;
 use super::rule_tally::RuleTally;
-use crate::bounds::Interval;
+use crate::bounds::TimeInterval;
 use crate::findings::ViolationKind;
-use crate::prepared_rule::Held;
-use crate::trace::entry::{Entry, Event};
+use crate::prepared_rule::ConcurrencyRule;
+use crate::trace::entry::{TraceEntry, TraceEvent};
 use crate::trace::header::OutagePolicy;
 
 /// The slots in flight.
 #[derive(Debug)]
 pub(super) struct ConcurrencyCounter {
-    held: Held,
+    held: ConcurrencyRule,
     holds: Leases,
     /// Until then the store may have counted holds that are not in the trace.
     unknown_until: u64,
@@ -39,7 +39,11 @@ impl ConcurrencyCounter {
     ///
     /// With an unknown beginning, its holds are unknown until a lease after the trace began or
     /// after `unknown_since`.
-    pub(super) fn new(held: Held, incidents: &Incidents, unknown_since: Option<u64>) -> Self {
+    pub(super) fn new(
+        held: ConcurrencyRule,
+        incidents: &Incidents,
+        unknown_since: Option<u64>,
+    ) -> Self {
         let since = unknown_since.or_else(|| incidents.unknown_since());
         let unknown_until = since.map_or(0, |since| since.saturating_add(held.lease_us));
         Self { held, holds: Leases::default(), unknown_until, blanks_seen: 0 }
@@ -54,19 +58,21 @@ impl ConcurrencyCounter {
         group: &[SequencedEntry],
         tally: &mut RuleTally,
     ) {
-        let Some(SequencedEntry { entry: Entry { at, .. }, .. }) = group.first() else { return };
+        let Some(SequencedEntry { entry: TraceEntry { at, .. }, .. }) = group.first() else {
+            return;
+        };
         self.catch_up(incidents, *at);
         let before = self.holds.by_store();
         // A slot that was taken and released within the microsecond delays no other request.
         let mut gone = HashSet::new();
         for SequencedEntry { entry, .. } in group {
             match entry.event {
-                Event::Release | Event::Refund if entry.allowed => {
+                TraceEvent::Release | TraceEvent::Refund if entry.allowed => {
                     let name = entry.hold.as_deref();
-                    name.and_then(|name| self.holds.take_out(name));
+                    name.and_then(|name| self.holds.remove(name));
                     gone.extend(name);
                 }
-                Event::Reset => self.holds = Leases::default(),
+                TraceEvent::Reset => self.holds = Leases::default(),
                 _ => {}
             }
         }
@@ -83,18 +89,20 @@ impl ConcurrencyCounter {
                 self.refuse(incidents, numbered, changes, tally);
             }
             if let Some(name) = numbered.entry.hold.as_deref().filter(|name| gone.contains(name)) {
-                self.holds.take_out(name);
+                self.holds.remove(name);
             }
         }
         let renewed = group.iter().map(|numbered| &numbered.entry);
-        renewed.filter(|entry| entry.event == Event::Renew && entry.allowed).for_each(|entry| {
-            self.renew(entry);
-        });
+        renewed.filter(|entry| entry.event == TraceEvent::Renew && entry.allowed).for_each(
+            |entry| {
+                self.renew(entry);
+            },
+        );
     }
 
     /// Applies incidents since the last check of this counter.
     fn catch_up(&mut self, incidents: &RuleIncidents<'_>, at: u64) {
-        while let Some(blank) = incidents.all.blank_by(at, self.blanks_seen) {
+        while let Some(blank) = incidents.all.unknown_span_before(at, self.blanks_seen) {
             self.holds = Leases::default();
             self.mark_unknown(blank.until);
             if at <= blank.until {
@@ -110,9 +118,9 @@ impl ConcurrencyCounter {
         self.unknown_until = self.unknown_until.max(at.saturating_add(self.held.lease_us));
     }
 
-    fn renew(&mut self, entry: &Entry) {
+    fn renew(&mut self, entry: &TraceEntry) {
         if let Some(name) = &entry.hold
-            && let Some(hold) = self.holds.take_out(name)
+            && let Some(hold) = self.holds.remove(name)
         {
             let expires = entry.at.saturating_add(self.held.lease_us);
             self.holds.insert(name.clone(), Lease { expires, ..hold });
@@ -167,7 +175,7 @@ impl ConcurrencyCounter {
             slots
         };
         let at = entry.at;
-        let own = Interval {
+        let own = TimeInterval {
             admitted: self.holds.by_store() + entry.cost,
             allowed: slots,
             from: at,

@@ -1,8 +1,8 @@
 //! Incidents of a run: outages, state losses, clock errors, gaps, the beginning.
 
-use crate::prepared_rule::Rule;
-use crate::trace::header::{Header, OutagePolicy, OutageSpan};
-use crate::trace::line_parser::Gap;
+use crate::prepared_rule::PreparedRule;
+use crate::trace::header::{OutagePolicy, OutageSpan, TraceHeader};
+use crate::trace::line_parser::GapLine;
 
 /// The incidents of a run.
 #[derive(Debug)]
@@ -37,8 +37,8 @@ pub(super) struct RuleIncidents<'a> {
 }
 
 impl Incidents {
-    pub(super) fn new(header: Header) -> Self {
-        let Header { nodes, mut outages, state_losses, clock_error_us, .. } = header;
+    pub(super) fn new(header: TraceHeader) -> Self {
+        let TraceHeader { nodes, mut outages, state_losses, clock_error_us, .. } = header;
         outages.sort_unstable();
         let losses = state_losses.iter();
         let lost = losses.map(|loss| (loss.from_us, loss.until_us));
@@ -62,7 +62,7 @@ impl Incidents {
         self.began.get_or_insert(at);
     }
 
-    pub(super) fn of(&self, rule: &Rule) -> RuleIncidents<'_> {
+    pub(super) fn of(&self, rule: &PreparedRule) -> RuleIncidents<'_> {
         RuleIncidents { all: self, on_store_error: rule.on_store_error }
     }
 
@@ -92,14 +92,14 @@ impl Incidents {
     }
 
     /// Returns the unknown span after the first `seen` ones, if it may have begun by `at`.
-    pub(super) fn blank_by(&self, at: u64, seen: usize) -> Option<UnknownSpan> {
+    pub(super) fn unknown_span_before(&self, at: u64, seen: usize) -> Option<UnknownSpan> {
         self.blanks.get(seen).copied().filter(|blank| blank.from <= at)
     }
 
     /// Adds a gap, when everything up to `reached` has been checked.
     ///
     /// The spans that counters have processed lie before that, so later ones can still be sorted.
-    pub(super) fn learn_gap(&mut self, gap: Gap, reached: u64) {
+    pub(super) fn add_gap(&mut self, gap: GapLine, reached: u64) {
         let (gaps, lost) = self.gaps;
         self.gaps = (gaps + 1, lost.saturating_add(gap.lost));
         let from = gap.from_us.max(reached);

@@ -5,12 +5,12 @@ use std::cmp::Reverse;
 use super::incidents::{Incidents, RuleIncidents};
 use super::reorder_buffer::SequencedEntry;
 use super::rule_tally::RuleTally;
-use crate::bounds::{BoundChecker, Interval};
+use crate::bounds::{BoundChecker, TimeInterval};
 use crate::decision_source::DecisionSource;
 use crate::findings::ViolationKind;
-use crate::prepared_rule::Counted;
+use crate::prepared_rule::QuotaRule;
 use crate::reference_limiter::{Discrepancy, ReferenceLimiter};
-use crate::trace::entry::{Entry, Event};
+use crate::trace::entry::{TraceEntry, TraceEvent};
 use crate::trace::header::OutagePolicy;
 
 /// One counter: its admissions, and an exact limiter to compare with.
@@ -32,7 +32,7 @@ impl QuotaCounter {
     /// With `unknown_since`, or an unknown beginning of the trace, its usage is unknown since
     /// then.
     pub(super) fn new(
-        counted: &Counted,
+        counted: &QuotaRule,
         incidents: &Incidents,
         unknown_since: Option<u64>,
     ) -> Self {
@@ -52,12 +52,14 @@ impl QuotaCounter {
     /// Checks the entries of this counter in one microsecond.
     pub(super) fn check_group(
         &mut self,
-        counted: &Counted,
+        counted: &QuotaRule,
         incidents: &RuleIncidents<'_>,
         group: &[SequencedEntry],
         tally: &mut RuleTally,
     ) {
-        let Some(SequencedEntry { entry: Entry { at, .. }, .. }) = group.first() else { return };
+        let Some(SequencedEntry { entry: TraceEntry { at, .. }, .. }) = group.first() else {
+            return;
+        };
         self.catch_up(counted, incidents, *at);
         let mut desk = Step { counter: self, counted, incidents, tally };
         let only_decisions = group.iter().all(|numbered| numbered.entry.event.is_decision());
@@ -66,13 +68,13 @@ impl QuotaCounter {
                 desk.step(numbered);
             }
         } else {
-            desk.step_together(group);
+            desk.step_concurrent(group);
         }
     }
 
     /// Applies incidents since the last check of this counter.
-    fn catch_up(&mut self, counted: &Counted, incidents: &RuleIncidents<'_>, at: u64) {
-        while let Some(blank) = incidents.all.blank_by(at, self.blanks_seen) {
+    fn catch_up(&mut self, counted: &QuotaRule, incidents: &RuleIncidents<'_>, at: u64) {
+        while let Some(blank) = incidents.all.unknown_span_before(at, self.blanks_seen) {
             let then = blank.until.min(at);
             self.store.reset();
             self.reference.may_have_been_forgotten(&counted.limit, then);
@@ -96,9 +98,9 @@ impl QuotaCounter {
     /// Adds units of requests without an answer, which may reach the store now or later.
     fn may_have_arrived(
         &mut self,
-        counted: &Counted,
+        counted: &QuotaRule,
         incidents: &RuleIncidents<'_>,
-        entry: &Entry,
+        entry: &TraceEntry,
     ) {
         self.reference.may_have_been_charged(&counted.limit, entry.at, entry.cost);
         let until = incidents.all.may_arrive_until(entry.at);
@@ -113,7 +115,7 @@ impl QuotaCounter {
 /// A counter during a check.
 struct Step<'a> {
     counter: &'a mut QuotaCounter,
-    counted: &'a Counted,
+    counted: &'a QuotaRule,
     incidents: &'a RuleIncidents<'a>,
     tally: &'a mut RuleTally,
 }
@@ -123,29 +125,29 @@ impl Step<'_> {
         let SequencedEntry { entry, .. } = numbered;
         let QuotaCounter { store, all, reference, .. } = &mut *self.counter;
         match entry.event {
-            Event::Decision if entry.allowed => self.admit(numbered),
-            Event::Decision => self.refuse(numbered),
-            Event::Charge => reference.charge(&self.counted.limit, entry.at, entry.cost),
-            Event::Refund | Event::Release if entry.allowed => {
+            TraceEvent::Decision if entry.allowed => self.admit(numbered),
+            TraceEvent::Decision => self.refuse(numbered),
+            TraceEvent::Charge => reference.charge(&self.counted.limit, entry.at, entry.cost),
+            TraceEvent::Refund | TraceEvent::Release if entry.allowed => {
                 store.refund(entry.cost);
                 if let Some(all) = all {
                     all.refund(entry.cost);
                 }
                 reference.may_have_been_forgotten(&self.counted.limit, entry.at);
             }
-            Event::Reset => {
+            TraceEvent::Reset => {
                 store.reset();
                 if let Some(all) = all {
                     all.refund(all.budget());
                 }
                 reference.reset();
             }
-            Event::Refund | Event::Release | Event::Renew => {}
+            TraceEvent::Refund | TraceEvent::Release | TraceEvent::Renew => {}
         }
     }
 
     /// Checks decisions of one microsecond, in the order that `remaining` suggests.
-    fn step_together(&mut self, group: &[SequencedEntry]) {
+    fn step_concurrent(&mut self, group: &[SequencedEntry]) {
         let (mut allowed, refused): (Vec<_>, Vec<_>) =
             group.iter().partition(|numbered| numbered.entry.allowed);
         allowed.sort_by_key(|SequencedEntry { entry, .. }| {
@@ -299,8 +301,13 @@ impl Step<'_> {
         self.tally.report(numbered.violation(wrong.kind(), what));
     }
 
-    fn report_over(&mut self, numbered: &SequencedEntry, kind: ViolationKind, interval: Interval) {
-        let Interval { admitted, allowed, from, until } = interval;
+    fn report_over(
+        &mut self,
+        numbered: &SequencedEntry,
+        kind: ViolationKind,
+        interval: TimeInterval,
+    ) {
+        let TimeInterval { admitted, allowed, from, until } = interval;
         let length = sluicegate_core::Span::from_micros(until - from);
         let what = format!("was admitted {admitted} of {allowed} allowed in {length} from {from}");
         self.tally.report(numbered.violation(kind, what));

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use crate::findings::{Violation, ViolationKind};
-use crate::trace::entry::Entry;
+use crate::trace::entry::TraceEntry;
 
 /// The number of entries held back. Larger than the disorder caused by concurrent writers, so that
 /// an earlier entry hardly ever arrives later.
@@ -18,7 +18,7 @@ pub(super) struct SequencedEntry {
     pub(super) count: u64,
     pub(super) file: Option<Arc<str>>,
     pub(super) line: u64,
-    pub(super) entry: Entry,
+    pub(super) entry: TraceEntry,
 }
 
 impl SequencedEntry {
@@ -42,29 +42,29 @@ impl SequencedEntry {
 
 /// Ordered by time, then by sequence number.
 #[derive(Debug)]
-struct Waiting(Box<SequencedEntry>);
+struct BufferedEntry(Box<SequencedEntry>);
 
-impl Waiting {
+impl BufferedEntry {
     fn place(&self) -> (u64, u64) {
         (self.0.entry.at, self.0.count)
     }
 }
 
-impl PartialEq for Waiting {
+impl PartialEq for BufferedEntry {
     fn eq(&self, other: &Self) -> bool {
         self.place() == other.place()
     }
 }
 
-impl Eq for Waiting {}
+impl Eq for BufferedEntry {}
 
-impl PartialOrd for Waiting {
+impl PartialOrd for BufferedEntry {
     fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Waiting {
+impl Ord for BufferedEntry {
     fn cmp(&self, other: &Self) -> Ordering {
         self.place().cmp(&other.place())
     }
@@ -73,7 +73,7 @@ impl Ord for Waiting {
 /// The entries held back.
 #[derive(Debug, Default)]
 pub(super) struct ReorderBuffer {
-    waiting: BinaryHeap<Reverse<Waiting>>,
+    waiting: BinaryHeap<Reverse<BufferedEntry>>,
     /// The time of the last entry returned.
     reached: u64,
 }
@@ -89,7 +89,7 @@ impl ReorderBuffer {
         if numbered.entry.at < self.reached {
             return Err(numbered);
         }
-        self.waiting.push(Reverse(Waiting(numbered)));
+        self.waiting.push(Reverse(BufferedEntry(numbered)));
         Ok(if self.waiting.len() > HELD_BACK { self.take() } else { None })
     }
 
@@ -100,7 +100,7 @@ impl ReorderBuffer {
 
     /// Removes and returns the earliest entry.
     pub(super) fn take(&mut self) -> Option<Box<SequencedEntry>> {
-        let Reverse(Waiting(earliest)) = self.waiting.pop()?;
+        let Reverse(BufferedEntry(earliest)) = self.waiting.pop()?;
         self.reached = earliest.entry.at;
         Some(earliest)
     }

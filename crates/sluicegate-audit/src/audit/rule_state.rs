@@ -7,13 +7,13 @@ use super::incidents::Incidents;
 use super::quota_counter::QuotaCounter;
 use super::reorder_buffer::SequencedEntry;
 use super::rule_tally::RuleTally;
-use crate::prepared_rule::{Kind, Rule};
-use crate::trace::entry::Entry;
+use crate::prepared_rule::{PreparedRule, RuleKind};
+use crate::trace::entry::TraceEntry;
 
 /// A rule and its counters.
 #[derive(Debug)]
 pub(super) struct RuleState {
-    pub(super) rule: Rule,
+    pub(super) rule: PreparedRule,
     pub(super) counters: HashMap<String, RuleCounters>,
     pub(super) tally: RuleTally,
 }
@@ -30,13 +30,13 @@ pub(super) enum RuleCounters {
 }
 
 impl RuleState {
-    pub(super) fn new(rule: Rule) -> Self {
+    pub(super) fn new(rule: PreparedRule) -> Self {
         let tally = RuleTally::new(&rule.name);
         Self { rule, counters: HashMap::new(), tally }
     }
 
     /// Hands the counter of this key to another rule; returns whether it existed.
-    pub(super) fn take_out(&mut self, key: &str) -> bool {
+    pub(super) fn remove(&mut self, key: &str) -> bool {
         let has_key = self.has_key(key);
         if has_key {
             self.counters.insert(key.to_owned(), RuleCounters::Elsewhere);
@@ -59,28 +59,29 @@ impl RuleState {
         group: &[SequencedEntry],
         unknown_since: Option<u64>,
     ) {
-        let Some(SequencedEntry { entry: Entry { key, .. }, .. }) = group.first() else { return };
+        let Some(SequencedEntry { entry: TraceEntry { key, .. }, .. }) = group.first() else {
+            return;
+        };
         if !self.has_key(key) {
-            let watch = match &self.rule.kind {
-                Kind::Counted(counted) => RuleCounters::Counted(Box::new(QuotaCounter::new(
-                    counted,
-                    incidents,
-                    unknown_since,
-                ))),
-                Kind::Held(held) => RuleCounters::Held(Box::new(ConcurrencyCounter::new(
-                    *held,
-                    incidents,
-                    unknown_since,
-                ))),
-                Kind::Unchecked(_) => RuleCounters::Unchecked,
-            };
+            let watch =
+                match &self.rule.kind {
+                    RuleKind::Counted(counted) => RuleCounters::Counted(Box::new(
+                        QuotaCounter::new(counted, incidents, unknown_since),
+                    )),
+                    RuleKind::Held(held) => RuleCounters::Held(Box::new(ConcurrencyCounter::new(
+                        *held,
+                        incidents,
+                        unknown_since,
+                    ))),
+                    RuleKind::Unchecked(_) => RuleCounters::Unchecked,
+                };
             self.counters.insert(key.clone(), watch);
         }
         let entries = group.iter().map(|numbered| &numbered.entry);
         self.tally.count(entries);
         let incidents = incidents.of(&self.rule);
         match (self.counters.get_mut(key), &self.rule.kind) {
-            (Some(RuleCounters::Counted(counter)), Kind::Counted(limit)) => {
+            (Some(RuleCounters::Counted(counter)), RuleKind::Counted(limit)) => {
                 counter.check_group(limit, &incidents, group, &mut self.tally);
             }
             (Some(RuleCounters::Held(holding)), _) => {

@@ -1,9 +1,9 @@
 //! The findings of one rule so far.
 
-use crate::bounds::Interval;
+use crate::bounds::TimeInterval;
 use crate::findings::{RuleFindings, Tightest, Violation};
-use crate::prepared_rule::Rule;
-use crate::trace::entry::Entry;
+use crate::prepared_rule::PreparedRule;
+use crate::trace::entry::TraceEntry;
 
 /// The number of violations of a rule that are kept; all are counted.
 const SHOWN: usize = 20;
@@ -20,7 +20,7 @@ pub(super) struct RuleTally {
     skipped: u64,
     /// Admissions without any limit, by a rule that fails open.
     unlimited: u64,
-    tightest: Option<(Interval, String)>,
+    tightest: Option<(TimeInterval, String)>,
     broken: u64,
     violations: Vec<Violation>,
 }
@@ -42,7 +42,7 @@ impl RuleTally {
         }
     }
 
-    pub(super) fn count<'a>(&mut self, entries: impl Iterator<Item = &'a Entry>) {
+    pub(super) fn count<'a>(&mut self, entries: impl Iterator<Item = &'a TraceEntry>) {
         for entry in entries.filter(|entry| entry.event.is_decision()) {
             self.decisions += 1;
             if entry.allowed {
@@ -70,7 +70,7 @@ impl RuleTally {
         self.unlimited += 1;
     }
 
-    pub(super) fn measured(&mut self, interval: Interval, key: &str) {
+    pub(super) fn measured(&mut self, interval: TimeInterval, key: &str) {
         if self.tightest.as_ref().is_none_or(|(other, _)| interval.is_tighter(other)) {
             self.tightest = Some((interval, key.to_owned()));
         }
@@ -103,7 +103,11 @@ impl RuleTally {
         })
     }
 
-    pub(super) fn findings(self, rule: &Rule, keys: usize) -> (RuleFindings, Vec<Violation>) {
+    pub(super) fn findings(
+        self,
+        rule: &PreparedRule,
+        keys: usize,
+    ) -> (RuleFindings, Vec<Violation>) {
         let findings = RuleFindings {
             rule: self.rule,
             limit: rule.title.clone(),

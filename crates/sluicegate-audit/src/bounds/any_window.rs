@@ -2,16 +2,16 @@
 
 use std::collections::VecDeque;
 
-use super::Interval;
+use super::TimeInterval;
 
 #[derive(Debug, Clone)]
 pub(crate) struct AnyWindowBound {
-    spans: Vec<Span>,
+    spans: Vec<WindowSpan>,
 }
 
 /// The admissions in the last window of one length: never more entries than allowed units.
 #[derive(Debug, Clone)]
-struct Span {
+struct WindowSpan {
     length: u64,
     most: u64,
     budget: u64,
@@ -24,7 +24,7 @@ impl AnyWindowBound {
     /// Creates a bound from lengths, with the units allowed in each.
     pub(super) fn new(lengths: &[(u64, u64)], clock_error: u64) -> Self {
         let shorter = clock_error.saturating_mul(2);
-        let spans = lengths.iter().map(|(length, most)| Span {
+        let spans = lengths.iter().map(|(length, most)| WindowSpan {
             length: length.saturating_sub(shorter),
             most: *most,
             budget: *most,
@@ -35,7 +35,7 @@ impl AnyWindowBound {
     }
 
     /// Returns the tightest of the spans; `None` if there is none.
-    pub(super) fn admit(&mut self, at: u64, cost: u64) -> Option<Interval> {
+    pub(super) fn admit(&mut self, at: u64, cost: u64) -> Option<TimeInterval> {
         let intervals = self.spans.iter_mut().map(|span| span.with(at, cost));
         let tightest = intervals.reduce(|tightest, other| {
             let over = other.is_over() && !tightest.is_over();
@@ -71,16 +71,16 @@ impl AnyWindowBound {
     }
 }
 
-impl Span {
+impl WindowSpan {
     /// Returns the window that ends at `at`, including these units.
-    fn with(&mut self, at: u64, cost: u64) -> Interval {
+    fn with(&mut self, at: u64, cost: u64) -> TimeInterval {
         while let Some((time, units)) = self.recent.front().copied()
             && time.saturating_add(self.length) <= at
         {
             self.admitted -= units;
             self.recent.pop_front();
         }
-        Interval {
+        TimeInterval {
             admitted: self.admitted.saturating_add(cost),
             allowed: self.most,
             from: at.saturating_sub(self.length),

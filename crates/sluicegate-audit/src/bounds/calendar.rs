@@ -3,10 +3,10 @@
 use sluicegate::period_at;
 use sluicegate_core::{Per, Period, Time};
 
-use super::Interval;
+use super::TimeInterval;
 
 #[derive(Debug, Clone)]
-pub(crate) struct Calendar {
+pub(crate) struct CalendarBound {
     amount: u64,
     budget: u64,
     per: Per,
@@ -15,13 +15,13 @@ pub(crate) struct Calendar {
     admitted: u64,
 }
 
-impl Calendar {
+impl CalendarBound {
     pub(super) fn new(amount: u64, per: Per, clock_error: u64) -> Self {
         Self { amount, budget: amount, per, clock_error, period: None, admitted: 0 }
     }
 
     /// Counts an admission; `None` so close to an edge that a clock may have been past it.
-    pub(super) fn admit(&mut self, at: u64, cost: u64) -> Option<Interval> {
+    pub(super) fn admit(&mut self, at: u64, cost: u64) -> Option<TimeInterval> {
         let period = period_at(self.per, Time::from_micros(at));
         let (from, until) = (period.start().as_micros(), period.end().as_micros());
         if at - from.min(at) < self.clock_error || until - at.min(until) <= self.clock_error {
@@ -30,7 +30,7 @@ impl Calendar {
         }
         let before = if self.period == Some(period) { self.admitted } else { 0 };
         let admitted = before.saturating_add(cost);
-        let interval = Interval { admitted, allowed: self.amount, from, until };
+        let interval = TimeInterval { admitted, allowed: self.amount, from, until };
         let counted = if interval.is_over() { before } else { admitted };
         (self.period, self.admitted) = (Some(period), counted);
         Some(interval)

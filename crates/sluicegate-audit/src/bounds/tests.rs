@@ -9,7 +9,7 @@ use sluicegate_testkit::Rng;
 const START: u64 = 1_767_225_600_000_000;
 
 /// Returns whether an interval that ends with the last admission exceeds the bound.
-fn is_over(bound: Bound, error: u64, admitted: &[(u64, u64)]) -> bool {
+fn is_over(bound: AdmissionBound, error: u64, admitted: &[(u64, u64)]) -> bool {
     let Some((last, cost)) = admitted.last().copied() else { return false };
     let since = |from: u64| {
         let within = admitted.iter().filter(move |(at, _)| *at >= from);
@@ -18,24 +18,24 @@ fn is_over(bound: Bound, error: u64, admitted: &[(u64, u64)]) -> bool {
     let in_last = |length: u64| since((last + 1).saturating_sub(length));
     let (slack, wide) = (2 * error, |number: u64| u128::from(number));
     match bound {
-        Bound::Envelope { amount, period, burst } => admitted.iter().any(|(from, _)| {
+        AdmissionBound::Envelope { amount, period, burst } => admitted.iter().any(|(from, _)| {
             let refilled = wide(amount) * wide(last - from + slack);
             since(*from) * wide(period) > wide(burst) * wide(period) + refilled
         }),
-        Bound::Releases { amount, period, .. } => admitted.iter().any(|(from, _)| {
+        AdmissionBound::Releases { amount, period, .. } => admitted.iter().any(|(from, _)| {
             (since(*from) - wide(cost)) * wide(period)
                 > wide(amount) * wide(last - from + 1 + slack)
         }),
-        Bound::AnySpan { amount, length } => in_last(length - slack) > wide(amount),
-        Bound::TwoSpans { amount, length, window } => {
+        AdmissionBound::AnySpan { amount, length } => in_last(length - slack) > wide(amount),
+        AdmissionBound::TwoSpans { amount, length, window } => {
             in_last(length - slack) > wide(amount)
                 || in_last(window - slack) > wide(2 * amount - u64::from(amount > 1))
         }
-        Bound::Calendar { amount, per: Per::Span(span) } => {
+        AdmissionBound::Calendar { amount, per: Per::Span(span) } => {
             let start = last / span.as_micros() * span.as_micros();
             since(start) > wide(amount)
         }
-        Bound::Calendar { .. } => unreachable!("no months here"),
+        AdmissionBound::Calendar { .. } => unreachable!("no months here"),
     }
 }
 
@@ -43,18 +43,18 @@ fn is_over(bound: Bound, error: u64, admitted: &[(u64, u64)]) -> bool {
 fn too_much_is_found_where_brute_force_finds_it() {
     let second = Per::Span(Span::from_secs(1));
     let bounds = [
-        (Bound::Envelope { amount: 7, period: 3_000, burst: 5 }, 1_000),
-        (Bound::Envelope { amount: 1, period: 10, burst: 1 }, 15),
-        (Bound::Envelope { amount: 5, period: 7, burst: 3 }, 3),
-        (Bound::Releases { amount: 7, period: 3_000, places: 4 }, 800),
-        (Bound::AnySpan { amount: 5, length: 1_000 }, 400),
-        (Bound::TwoSpans { amount: 5, length: 800, window: 1_000 }, 300),
-        (Bound::Calendar { amount: 5, per: second }, 300_000),
+        (AdmissionBound::Envelope { amount: 7, period: 3_000, burst: 5 }, 1_000),
+        (AdmissionBound::Envelope { amount: 1, period: 10, burst: 1 }, 15),
+        (AdmissionBound::Envelope { amount: 5, period: 7, burst: 3 }, 3),
+        (AdmissionBound::Releases { amount: 7, period: 3_000, places: 4 }, 800),
+        (AdmissionBound::AnySpan { amount: 5, length: 1_000 }, 400),
+        (AdmissionBound::TwoSpans { amount: 5, length: 800, window: 1_000 }, 300),
+        (AdmissionBound::Calendar { amount: 5, per: second }, 300_000),
     ];
     let mut dice = Rng::new(42);
     for (bound, gap) in bounds {
         for error in [0, 3] {
-            if error > 0 && matches!(bound, Bound::Calendar { .. }) {
+            if error > 0 && matches!(bound, AdmissionBound::Calendar { .. }) {
                 continue;
             }
             let mut safety = BoundChecker::new(bound, error);
@@ -80,7 +80,7 @@ fn too_much_is_found_where_brute_force_finds_it() {
 #[test]
 fn a_calendar_bound_is_silent_near_an_edge() {
     let per = Per::Span(Span::from_secs(1));
-    let mut calendar = BoundChecker::new(Bound::Calendar { amount: 1, per }, 10);
+    let mut calendar = BoundChecker::new(AdmissionBound::Calendar { amount: 1, per }, 10);
     for (at, covered) in [(0, false), (9, false), (10, true), (999_989, true), (999_990, false)] {
         assert_eq!(calendar.admit(START + at, 1).is_some(), covered, "{at}");
     }
@@ -90,9 +90,9 @@ fn a_calendar_bound_is_silent_near_an_edge() {
 fn refunded_units_may_be_admitted_again() {
     let per = Per::Span(Span::from_secs(1));
     for bound in [
-        Bound::Envelope { amount: 1, period: 1_000_000, burst: 3 },
-        Bound::AnySpan { amount: 3, length: 1_000 },
-        Bound::Calendar { amount: 3, per },
+        AdmissionBound::Envelope { amount: 1, period: 1_000_000, burst: 3 },
+        AdmissionBound::AnySpan { amount: 3, length: 1_000 },
+        AdmissionBound::Calendar { amount: 3, per },
     ] {
         let over = |safety: &mut BoundChecker| safety.admit(START, 1).unwrap().is_over();
         let mut safety = BoundChecker::new(bound, 0);
@@ -109,17 +109,17 @@ fn refunded_units_may_be_admitted_again() {
 #[test]
 fn each_outage_adds_a_budget_of_the_nodes_and_for_a_bucket_another_of_the_store() {
     let per = Per::Span(Span::from_secs(1));
-    let bucket = Bound::Envelope { amount: 1, period: 1_000_000, burst: 3 };
+    let bucket = AdmissionBound::Envelope { amount: 1, period: 1_000_000, burst: 3 };
     for (bound, outages, nodes, most) in [
         (bucket, 1, 2, 9),
         (bucket, 1, 5, 11),
         (bucket, 2, 2, 15),
         (bucket, 2, 5, 19),
-        (Bound::Releases { amount: 1, period: 1_000_000, places: 3 }, 1, 2, 10),
-        (Bound::AnySpan { amount: 3, length: 1_000 }, 1, 2, 6),
-        (Bound::AnySpan { amount: 3, length: 1_000 }, 1, 7, 10),
-        (Bound::AnySpan { amount: 3, length: 1_000 }, 2, 7, 10),
-        (Bound::Calendar { amount: 3, per }, 2, 1, 6),
+        (AdmissionBound::Releases { amount: 1, period: 1_000_000, places: 3 }, 1, 2, 10),
+        (AdmissionBound::AnySpan { amount: 3, length: 1_000 }, 1, 2, 6),
+        (AdmissionBound::AnySpan { amount: 3, length: 1_000 }, 1, 7, 10),
+        (AdmissionBound::AnySpan { amount: 3, length: 1_000 }, 2, 7, 10),
+        (AdmissionBound::Calendar { amount: 3, per }, 2, 1, 6),
     ] {
         let mut safety = BoundChecker::new(bound, 0);
         safety.loosen(outages, nodes);

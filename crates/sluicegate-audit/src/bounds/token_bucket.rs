@@ -5,7 +5,7 @@
 //! admission. So one number covers all intervals, counted in units times microseconds of the
 //! period, where nothing is rounded.
 
-use super::Interval;
+use super::TimeInterval;
 
 #[derive(Debug, Clone)]
 pub(crate) struct Envelope {
@@ -47,7 +47,7 @@ impl Envelope {
         Self { budget: places, releases: true, slack, ..envelope }
     }
 
-    pub(super) fn admit(&mut self, at: u64, cost: u64) -> Interval {
+    pub(super) fn admit(&mut self, at: u64, cost: u64) -> TimeInterval {
         let at = at.max(self.last);
         let drained = u128::from(at - self.last) * u128::from(self.amount);
         let mut next = self.clone();
@@ -59,7 +59,7 @@ impl Envelope {
         next.last = at;
         next.level += u128::from(cost) * u128::from(self.period);
         next.admitted = next.admitted.saturating_add(cost);
-        let interval = Interval {
+        let interval = TimeInterval {
             admitted: next.admitted,
             allowed: next.allowed(cost),
             from: next.from,

@@ -7,9 +7,9 @@ use sluicegate_core::Span;
 use super::{Findings, LatencyFindings, RuleFindings, Tightest, Violation};
 
 /// A number with its noun: `1 key`, `2 keys`.
-struct Counted<'a>(u64, &'a str);
+struct CountWithNoun<'a>(u64, &'a str);
 
-impl fmt::Display for Counted<'_> {
+impl fmt::Display for CountWithNoun<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(count, noun) = *self;
         let ending = match (count, noun.strip_suffix('y')) {
@@ -42,13 +42,13 @@ impl fmt::Display for Findings {
         }
         self.notes.iter().try_for_each(|note| writeln!(f, "note: {note}"))?;
         let lasting = Span::from_micros(self.until_us.saturating_sub(self.from_us));
-        let read = Counted(self.entries, "entry");
+        let read = CountWithNoun(self.entries, "entry");
         let nodes = self.nodes.max(1) as u64;
         if self.ok {
-            writeln!(f, "ok: {read} of {} in {lasting}", Counted(nodes, "node"))
+            writeln!(f, "ok: {read} of {} in {lasting}", CountWithNoun(nodes, "node"))
         } else {
-            let broken = Counted(self.broken, "violation");
-            writeln!(f, "{broken} in {read} of {} in {lasting}", Counted(nodes, "node"))
+            let broken = CountWithNoun(self.broken, "violation");
+            writeln!(f, "{broken} in {read} of {} in {lasting}", CountWithNoun(nodes, "node"))
         }
     }
 }
@@ -59,8 +59,8 @@ impl fmt::Display for RuleFindings {
         writeln!(
             f,
             "  {} of {}: {} allowed, {} refused",
-            Counted(self.decisions, "decision"),
-            Counted(self.keys as u64, "key"),
+            CountWithNoun(self.decisions, "decision"),
+            CountWithNoun(self.keys as u64, "key"),
             self.allowed,
             self.refused
         )?;

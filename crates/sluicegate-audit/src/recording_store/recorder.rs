@@ -9,7 +9,7 @@ use sluicegate_core::{Check, Decision, Limit, OnStoreError, Ruling, Scope, Set, 
 
 use super::entry_builder::{RecordedCheck, written};
 use crate::decision_source::DecisionSource;
-use crate::trace::entry::Entry;
+use crate::trace::entry::TraceEntry;
 use crate::trace::header::RuleSpec;
 use crate::trace::writer::TraceWriter;
 
@@ -26,11 +26,11 @@ pub struct Recorder {
     node: String,
     secret: [u8; 32],
     is_shared: bool,
-    limits: RwLock<HashMap<u64, Vec<Named>>>,
+    limits: RwLock<HashMap<u64, Vec<NamedLimit>>>,
 }
 
 /// A limit with its rule in the trace.
-struct Named {
+struct NamedLimit {
     limit: Limit,
     outage: OnStoreError,
     is_own: bool,
@@ -38,7 +38,7 @@ struct Named {
     rule: Arc<str>,
 }
 
-impl Named {
+impl NamedLimit {
     fn is_of(&self, check: &Check<'_>, is_own: bool) -> bool {
         self.outage == check.outage() && self.is_own == is_own && self.limit == *check.limit()
     }
@@ -94,12 +94,13 @@ impl Recorder {
         self.trace.lose(from, until);
     }
 
-    fn write(&self, check: &Check<'_>, entry: Entry, applied: Applied, waited: Span) {
+    fn write(&self, check: &Check<'_>, entry: TraceEntry, applied: Applied, waited: Span) {
         let is_own = self.is_shared && check.scope() == Scope::Node;
         let Some(rule) = self.rule(check, is_own) else {
             return self.lose(applied.now, applied.now);
         };
-        let entry = Entry { rule: rule.as_ref().to_owned(), key: self.key(check, is_own), ..entry };
+        let entry =
+            TraceEntry { rule: rule.as_ref().to_owned(), key: self.key(check, is_own), ..entry };
         self.trace.record(entry.on(&*self.node).by(source(check, applied.by)).waited(waited));
     }
 
@@ -135,18 +136,18 @@ impl Recorder {
         if !self.trace.rule(&*rule, spec) {
             return None;
         }
-        let named = Named { limit, outage, is_own, rule: Arc::clone(&rule) };
+        let named = NamedLimit { limit, outage, is_own, rule: Arc::clone(&rule) };
         known.entry(digest).or_default().push(named);
         Some(rule)
     }
 }
 
 fn find<'a>(
-    known: &'a HashMap<u64, Vec<Named>>,
+    known: &'a HashMap<u64, Vec<NamedLimit>>,
     digest: u64,
     check: &Check<'_>,
     is_own: bool,
-) -> Option<&'a Named> {
+) -> Option<&'a NamedLimit> {
     known.get(&digest)?.iter().find(|named| named.is_of(check, is_own))
 }
 

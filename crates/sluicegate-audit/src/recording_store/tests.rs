@@ -11,7 +11,7 @@ use sluicegate::{ManualClock, Memory, Plan};
 use sluicegate_core::{Cost, Limit, OnStoreError, Operation, Scope, Slices};
 
 use super::*;
-use crate::{Findings, Header, LatencyBounds, TraceReader, TraceWriter};
+use crate::{Findings, LatencyBounds, TraceHeader, TraceReader, TraceWriter};
 
 const SECRET: [u8; 32] = [7; 32];
 
@@ -31,20 +31,20 @@ impl Write for SharedOutput {
 }
 
 /// A limiter whose decisions are recorded.
-struct Scene<S> {
+struct RecordedLimiter<S> {
     limiter: Limiter<RecordingStore<S>>,
     trace: TraceWriter,
     output: SharedOutput,
 }
 
-impl<S: Store> Scene<S> {
+impl<S: Store> RecordedLimiter<S> {
     fn new(store: S) -> Self {
         Self::with(store, |recorder| recorder)
     }
 
     fn with(store: S, change: impl FnOnce(Recorder) -> Recorder) -> Self {
         let output = SharedOutput::default();
-        let trace = TraceWriter::to(output.clone(), &Header::default()).unwrap();
+        let trace = TraceWriter::to(output.clone(), &TraceHeader::default()).unwrap();
         let recorder = change(Recorder::new(trace.clone(), "a", SECRET));
         let limiter = Limiter::new(RecordingStore::new(Limiter::new(store), recorder));
         Self { limiter, trace, output }
@@ -57,13 +57,13 @@ impl<S: Store> Scene<S> {
 }
 
 fn audit(text: &str) -> Findings {
-    let mut files = TraceReader::new(Header::default());
+    let mut files = TraceReader::new(TraceHeader::default());
     files.read("trace", Box::new(io::Cursor::new(text.to_owned().into_bytes())));
     files.audit(LatencyBounds::default()).unwrap_or_else(|error| panic!("{error}\n{text}"))
 }
 
 /// Returns the lines that do not contain this word.
-fn without(text: &str, word: &str) -> String {
+fn remove_word(text: &str, word: &str) -> String {
     text.lines().filter(|line| !line.contains(word)).flat_map(|line| [line, "\n"]).collect()
 }
 
@@ -87,7 +87,7 @@ fn limits() -> Vec<Limit> {
 #[test]
 fn every_kind_of_limit_passes_an_audit() {
     let clock = ManualClock::default();
-    let incidents = Scene::new(Memory::with_clock(clock.clone()));
+    let incidents = RecordedLimiter::new(Memory::with_clock(clock.clone()));
     let limits = limits();
     for turn in 0..2_000_u64 {
         let key = format!("user:{}", turn % 3);
@@ -109,7 +109,7 @@ fn every_kind_of_limit_passes_an_audit() {
 
 #[test]
 fn a_trace_contains_no_keys() {
-    let incidents = Scene::new(Memory::new());
+    let incidents = RecordedLimiter::new(Memory::new());
     let limit = bucket("api", "5/min");
     incidents.limiter.check(Check::new(&limit, "sk_live_4242")).now().unwrap();
     let text = incidents.text();
@@ -123,7 +123,7 @@ fn a_trace_contains_no_keys() {
 #[test]
 fn a_refused_set_is_recorded_without_charges() {
     let clock = ManualClock::default();
-    let incidents = Scene::new(Memory::with_clock(clock.clone()));
+    let incidents = RecordedLimiter::new(Memory::with_clock(clock.clone()));
     let (wide, narrow) = (bucket("wide", "100/min"), bucket("narrow", "3/min"));
     for _ in 0..9 {
         let mut plan = Plan::new();
@@ -142,7 +142,7 @@ fn a_refused_set_is_recorded_without_charges() {
 #[test]
 fn slots_are_taken_renewed_and_released_by_id() {
     let clock = ManualClock::default();
-    let incidents = Scene::new(Memory::with_clock(clock.clone()));
+    let incidents = RecordedLimiter::new(Memory::with_clock(clock.clone()));
     let limit = Limit::concurrency("slots", 2, Span::from_secs(10)).unwrap();
     let take = || incidents.limiter.check(Check::new(&limit, "ann")).now().unwrap();
     for _ in 0..5 {
@@ -170,7 +170,7 @@ fn slots_are_taken_renewed_and_released_by_id() {
     let findings = audit(&text);
     assert!(findings.is_ok(), "{findings}");
     assert_eq!((findings.rules[0].allowed, findings.rules[0].exact), (10, 15), "{findings}");
-    let unreleased = without(&text, "release");
+    let unreleased = remove_word(&text, "release");
     let unreleased = unreleased.replace("\"entries\":35", "\"entries\":25");
     assert!(!audit(&unreleased).is_ok(), "the releases matter");
 }
@@ -178,7 +178,7 @@ fn slots_are_taken_renewed_and_released_by_id() {
 #[test]
 fn units_that_come_back_without_a_receipt_may_be_taken_again() {
     let clock = ManualClock::default();
-    let incidents = Scene::new(Memory::with_clock(clock.clone()));
+    let incidents = RecordedLimiter::new(Memory::with_clock(clock.clone()));
     let quota = |text: &str| text.parse().unwrap();
     let limits = [
         bucket("bucket", "6/min burst 3"),
@@ -196,7 +196,7 @@ fn units_that_come_back_without_a_receipt_may_be_taken_again() {
     let text = incidents.text();
     let findings = audit(&text);
     assert!(findings.is_ok(), "{findings}");
-    let silent = without(&text, "refund");
+    let silent = remove_word(&text, "refund");
     let entries = |text: &str| format!("\"entries\":{}", text.matches("\"rule\":\"").count());
     let silent = silent.replace(&entries(&text), &entries(&silent));
     assert!(!audit(&silent).is_ok(), "what came back matters");
@@ -205,7 +205,7 @@ fn units_that_come_back_without_a_receipt_may_be_taken_again() {
 #[test]
 fn a_caller_with_a_new_quota_keeps_its_usage() {
     let clock = ManualClock::default();
-    let incidents = Scene::new(Memory::with_clock(clock.clone()));
+    let incidents = RecordedLimiter::new(Memory::with_clock(clock.clone()));
     let quotas = [bucket("api", "5/min"), bucket("api", "50/min"), bucket("api", "2/min")];
     for turn in 0..600_usize {
         // Ann changes her quota again and again, Bob never does.
@@ -228,7 +228,7 @@ fn a_caller_with_a_new_quota_keeps_its_usage() {
 
 #[test]
 fn many_threads_on_one_key_pass_an_audit() {
-    let incidents = Scene::new(Memory::new());
+    let incidents = RecordedLimiter::new(Memory::new());
     let limit = bucket("api", "2000/s burst 100");
     thread::scope(|scope| {
         for _ in 0..4 {
@@ -246,7 +246,7 @@ fn many_threads_on_one_key_pass_an_audit() {
 
 #[test]
 fn checks_that_arrive_together_are_all_written() {
-    let incidents = Scene::new(Memory::new());
+    let incidents = RecordedLimiter::new(Memory::new());
     let limits = limits();
     let checks: Vec<_> = limits.iter().cycle().take(100).map(|l| Check::new(l, "ann")).collect();
     // It stops at the first limit with calendar periods.
@@ -269,7 +269,7 @@ fn checks_that_arrive_together_are_all_written() {
 
 #[test]
 fn counters_of_one_node_are_distinguished_from_shared_ones() {
-    let incidents = Scene::with(Memory::new(), Recorder::sharing);
+    let incidents = RecordedLimiter::with(Memory::new(), Recorder::sharing);
     let limit = bucket("api", "5/min");
     incidents.limiter.check(Check::new(&limit, "ann").scoped(Scope::Node)).now().unwrap();
     incidents

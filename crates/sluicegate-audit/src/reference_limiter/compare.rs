@@ -6,7 +6,7 @@ use sluicegate_core::{Decision, Refusal, Span};
 
 use crate::decision_source::DecisionSource;
 use crate::findings::ViolationKind;
-use crate::trace::entry::Entry;
+use crate::trace::entry::TraceEntry;
 
 /// A discrepancy of a decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +50,7 @@ impl Discrepancy {
     ///
     /// The result for the most used counter may be unknown.
     pub(super) fn about_allowed(
-        entry: &Entry,
+        entry: &TraceEntry,
         least: &Decision,
         most: Option<&Decision>,
     ) -> Option<Self> {
@@ -73,7 +73,7 @@ impl Discrepancy {
 
     /// Compares a refusal.
     pub(super) fn about_refused(
-        entry: &Entry,
+        entry: &TraceEntry,
         least: &Decision,
         most: Option<&Decision>,
     ) -> Option<Self> {
@@ -99,9 +99,9 @@ impl Discrepancy {
 }
 
 /// A number, or a range of numbers.
-struct Range(u64, u64);
+struct AllowedRange(u64, u64);
 
-impl fmt::Display for Range {
+impl fmt::Display for AllowedRange {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(least, most) = *self;
         if least == most {
@@ -124,10 +124,10 @@ impl fmt::Display for Discrepancy {
                 write!(f, "was refused, but an exact limiter had {left} left")
             }
             Self::Remaining { reported, least, most } => {
-                write!(f, "got {reported} remaining; expected {}", Range(least, most))
+                write!(f, "got {reported} remaining; expected {}", AllowedRange(least, most))
             }
             Self::Delay { reported, least, most } => {
-                write!(f, "got a delay of {reported} us; expected {}", Range(least, most))
+                write!(f, "got a delay of {reported} us; expected {}", AllowedRange(least, most))
             }
             Self::RetryAfter { reported, expected } => {
                 match reported {
@@ -136,7 +136,7 @@ impl fmt::Display for Discrepancy {
                 }
                 match expected {
                     None => f.write_str("it can never be admitted"),
-                    Some((least, most)) => write!(f, "expected {} us", Range(least, most)),
+                    Some((least, most)) => write!(f, "expected {} us", AllowedRange(least, most)),
                 }
             }
         }

@@ -6,13 +6,13 @@ use std::io::{self, BufRead, ErrorKind, Read};
 const LONGEST: u64 = 1 << 20;
 
 /// The lines of a file.
-pub(crate) struct Lines {
+pub(crate) struct BoundedLines {
     from: Box<dyn BufRead>,
     line: Vec<u8>,
     number: u64,
 }
 
-impl Lines {
+impl BoundedLines {
     pub(crate) fn new(from: Box<dyn BufRead>) -> Self {
         Self { from, line: Vec::new(), number: 0 }
     }

@@ -7,7 +7,7 @@ use crate::decision_source::DecisionSource;
 
 /// One entry of a trace. Times are microseconds: `at` since 1970, the others lengths.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Entry {
+pub struct TraceEntry {
     /// The deciding store's time.
     pub at: u64,
     /// The wall clock's time of the answer.
@@ -17,8 +17,8 @@ pub struct Entry {
     #[serde(skip_serializing_if = "String::is_empty")]
     pub node: String,
     /// The event; a decision by default.
-    #[serde(skip_serializing_if = "Event::is_decision")]
-    pub event: Event,
+    #[serde(skip_serializing_if = "TraceEvent::is_decision")]
+    pub event: TraceEvent,
     /// The key of the counter.
     pub key: String,
     /// The name of the rule in the header.
@@ -51,7 +51,7 @@ pub struct Entry {
 /// An event on a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Event {
+pub enum TraceEvent {
     /// Units were requested.
     #[default]
     Decision,
@@ -67,7 +67,7 @@ pub enum Event {
     Reset,
 }
 
-impl Event {
+impl TraceEvent {
     pub(crate) const ALL: &'static str =
         "`decision`, `release`, `renew`, `charge`, `refund`, `reset`, `rules`, `gap` or `end`";
 
@@ -95,7 +95,7 @@ const fn is_zero(micros: &u64) -> bool {
     *micros == 0
 }
 
-impl Entry {
+impl TraceEntry {
     /// Creates the entry of one limit's decision on `asked` units, at the store's time.
     ///
     /// The admitted units are those granted: zero in a set that another limit refused.
@@ -113,12 +113,17 @@ impl Entry {
             remaining: Some(decision.remaining()),
             retry_after_us: decision.retry_after().map(Span::as_micros),
             delay_us: decision.delay().as_micros(),
-            ..Self::event(Event::Decision, rule, key, at)
+            ..Self::event(TraceEvent::Decision, rule, key, at)
         }
     }
 
     /// Creates the entry of another event that succeeded.
-    pub fn event(event: Event, rule: impl Into<String>, key: impl Into<String>, at: Time) -> Self {
+    pub fn event(
+        event: TraceEvent,
+        rule: impl Into<String>,
+        key: impl Into<String>,
+        at: Time,
+    ) -> Self {
         Self {
             at: at.as_micros(),
             wall: None,
@@ -158,7 +163,7 @@ impl Entry {
 
     /// Returns the entry with the caller's longest acceptable delay.
     #[must_use]
-    pub fn patient(self, patience: Span) -> Self {
+    pub fn with_max_delay(self, patience: Span) -> Self {
         Self { patience_us: Some(patience.as_micros()), ..self }
     }
 

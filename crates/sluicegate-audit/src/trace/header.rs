@@ -12,7 +12,7 @@ pub use self::rule_spec::RuleSpec;
 
 /// The header of a trace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Header {
+pub struct TraceHeader {
     /// The version of the format, [`Header::VERSION`].
     pub trace: u32,
     /// The rules by name.
@@ -95,7 +95,7 @@ const fn is_zero(micros: &u64) -> bool {
     *micros == 0
 }
 
-impl Default for Header {
+impl Default for TraceHeader {
     fn default() -> Self {
         Self {
             trace: Self::VERSION,
@@ -110,7 +110,7 @@ impl Default for Header {
     }
 }
 
-impl Header {
+impl TraceHeader {
     /// The supported version of the format.
     pub const VERSION: u32 = 1;
 

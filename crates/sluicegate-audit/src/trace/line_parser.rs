@@ -6,8 +6,8 @@ use serde::Deserialize;
 use sluicegate_core::{Cost, Time};
 
 use crate::decision_source::DecisionSource;
-use crate::trace::entry::{Entry, Event};
-use crate::trace::header::{Header, RuleSpec};
+use crate::trace::entry::{TraceEntry, TraceEvent};
+use crate::trace::header::{RuleSpec, TraceHeader};
 
 const EXAMPLE: &str = "a line is as in \
                        `{\"at\":1700000000000000,\"key\":\"ann\",\"rule\":\"api\",\"allowed\":true}`";
@@ -15,12 +15,12 @@ const EXAMPLE: &str = "a line is as in \
 /// One line of a trace.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Line {
-    Header(Box<Header>),
-    Entry(Box<Entry>),
+    Header(Box<TraceHeader>),
+    Entry(Box<TraceEntry>),
     /// Rules of the entries that follow.
     Rules(BTreeMap<String, RuleSpec>),
     /// Missing entries.
-    Gap(Gap),
+    Gap(GapLine),
     /// The last line of a trace that was finished.
     End {
         entries: Option<u64>,
@@ -30,7 +30,7 @@ pub(crate) enum Line {
 
 /// A number of missing entries, with times between these two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub(crate) struct Gap {
+pub(crate) struct GapLine {
     pub(crate) lost: u64,
     pub(crate) from_us: u64,
     pub(crate) until_us: u64,
@@ -43,7 +43,7 @@ struct MoreRules {
 
 /// Any line as it is written; unknown fields are ignored.
 #[derive(Deserialize)]
-struct Written {
+struct RawLine {
     trace: Option<serde::de::IgnoredAny>,
     event: Option<String>,
     at: Option<u64>,
@@ -70,9 +70,10 @@ impl Line {
         if !bytes.starts_with(b"{") {
             return Err(format!("it is no JSON object; {EXAMPLE}"));
         }
-        let written: Written = serde_json::from_slice(bytes).map_err(|error| plain(&error))?;
+        let written: RawLine = serde_json::from_slice(bytes).map_err(|error| plain(&error))?;
         if written.trace.is_some() {
-            let header: Header = serde_json::from_slice(bytes).map_err(|error| plain(&error))?;
+            let header: TraceHeader =
+                serde_json::from_slice(bytes).map_err(|error| plain(&error))?;
             header.check().map_err(|error| error.to_string())?;
             return Ok(Self::Header(Box::new(header)));
         }
@@ -87,7 +88,7 @@ impl Line {
                 return Ok(Self::Rules(more.rules));
             }
             Some("gap") => {
-                let gap: Gap = serde_json::from_slice(bytes).map_err(|error| plain(&error))?;
+                let gap: GapLine = serde_json::from_slice(bytes).map_err(|error| plain(&error))?;
                 if gap.from_us > gap.until_us || gap.lost == 0 {
                     return Err(
                         "a gap has `lost` entries, at least 1, and `from_us` is not after \
@@ -103,12 +104,12 @@ impl Line {
     }
 }
 
-impl Written {
-    fn into_entry(self) -> Result<Entry, String> {
+impl RawLine {
+    fn into_entry(self) -> Result<TraceEntry, String> {
         let event = match self.event.as_deref() {
-            None => Event::Decision,
-            Some(name) => Event::named(name).ok_or_else(|| {
-                format!("`{}` is not an event; use {}", name.escape_debug(), Event::ALL)
+            None => TraceEvent::Decision,
+            Some(name) => TraceEvent::named(name).ok_or_else(|| {
+                format!("`{}` is not an event; use {}", name.escape_debug(), TraceEvent::ALL)
             })?,
         };
         let source = match self.source.as_deref() {
@@ -120,10 +121,10 @@ impl Written {
         let missing = |field: &str| format!("it has no `{field}`; every entry needs one");
         let allowed = match (self.allowed, event) {
             (Some(allowed), _) => allowed,
-            (None, Event::Decision) => return Err(missing("allowed")),
+            (None, TraceEvent::Decision) => return Err(missing("allowed")),
             (None, _) => true,
         };
-        let entry = Entry {
+        let entry = TraceEntry {
             at: self.at.ok_or_else(|| missing("at"))?,
             wall: self.wall,
             node: self.node.unwrap_or_default(),
@@ -146,8 +147,8 @@ impl Written {
 }
 
 /// Rejects values that no store can have returned.
-fn check(entry: &Entry) -> Result<(), String> {
-    let Entry { at, cost, delay_us, .. } = *entry;
+fn check(entry: &TraceEntry) -> Result<(), String> {
+    let TraceEntry { at, cost, delay_us, .. } = *entry;
     if at > Time::MAX.as_micros() {
         return Err(format!("`at` is {at}; it is in microseconds since 1970, at most 2^52"));
     }
@@ -155,7 +156,7 @@ fn check(entry: &Entry) -> Result<(), String> {
         return Err(format!("`delay_us` is {delay_us}; it is in microseconds, at most 2^52"));
     }
     Cost::new(cost).map_err(|error| error.to_string())?;
-    if matches!(entry.event, Event::Release | Event::Renew) && entry.hold.is_none() {
+    if matches!(entry.event, TraceEvent::Release | TraceEvent::Renew) && entry.hold.is_none() {
         return Err("it has no id of the slots; name it in `hold`, as the decision \
                     that took it does"
             .to_owned());

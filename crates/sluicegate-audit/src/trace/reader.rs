@@ -12,25 +12,25 @@ use crate::audit::Audit;
 use crate::error::TraceErrors;
 use crate::findings::Findings;
 use crate::latency::LatencyBounds;
-use crate::trace::bounded_lines::Lines;
-use crate::trace::entry::Entry;
-use crate::trace::header::Header;
-use crate::trace::line_parser::{Gap, Line};
+use crate::trace::bounded_lines::BoundedLines;
+use crate::trace::entry::TraceEntry;
+use crate::trace::header::TraceHeader;
+use crate::trace::line_parser::{GapLine, Line};
 
 /// The trace files of one run, for example one of each node.
 pub struct TraceReader {
-    header: Header,
+    header: TraceHeader,
     sources: Vec<TraceFile>,
     /// Gaps before the first entry of a file.
-    gaps: Vec<Gap>,
+    gaps: Vec<GapLine>,
     unreadable: TraceErrors,
 }
 
 /// One of the files, read up to its next entry.
 struct TraceFile {
     name: Arc<str>,
-    lines: Lines,
-    next: Option<(Entry, u64)>,
+    lines: BoundedLines,
+    next: Option<(TraceEntry, u64)>,
     entries: u64,
     /// The number of missing entries in the gaps so far.
     lost: u64,
@@ -39,7 +39,7 @@ struct TraceFile {
 
 impl TraceReader {
     /// Creates a reader whose files share this header.
-    pub fn new(header: Header) -> Self {
+    pub fn new(header: TraceHeader) -> Self {
         Self { header, sources: Vec::new(), gaps: Vec::new(), unreadable: TraceErrors::default() }
     }
 
@@ -56,7 +56,7 @@ impl TraceReader {
     pub fn read(&mut self, name: &str, from: Box<dyn BufRead>) {
         let mut file = TraceFile {
             name: name.into(),
-            lines: Lines::new(from),
+            lines: BoundedLines::new(from),
             next: None,
             entries: 0,
             lost: 0,
@@ -66,7 +66,7 @@ impl TraceReader {
             match file.line(&mut self.unreadable) {
                 Some((Line::Header(header), line)) => self.merge(*header, name, line),
                 Some((Line::Rules(rules), line)) => {
-                    self.merge(Header { rules, ..Header::default() }, name, line);
+                    self.merge(TraceHeader { rules, ..TraceHeader::default() }, name, line);
                 }
                 Some((Line::Gap(gap), _)) => self.gaps.push(gap),
                 Some((Line::Entry(entry), line)) => {
@@ -80,14 +80,14 @@ impl TraceReader {
         self.sources.push(file);
     }
 
-    fn merge(&mut self, header: Header, name: &str, line: u64) {
+    fn merge(&mut self, header: TraceHeader, name: &str, line: u64) {
         if let Err(error) = self.header.merge(header) {
             self.unreadable.push(name, line, error.to_string());
         }
     }
 
     /// Returns the merged header.
-    pub fn header(&self) -> &Header {
+    pub fn header(&self) -> &TraceHeader {
         &self.header
     }
 
@@ -102,13 +102,13 @@ impl TraceReader {
             self.unreadable.push("", 0, what);
         }
         let mut audit = match Audit::new(self.header) {
-            Ok(audit) => audit.waits_within(waits),
+            Ok(audit) => audit.with_latency_bounds(waits),
             Err(error) => {
                 self.unreadable.push("", 0, error.to_string());
                 return Err(self.unreadable);
             }
         };
-        for Gap { lost, from_us, until_us } in self.gaps {
+        for GapLine { lost, from_us, until_us } in self.gaps {
             audit.gap(lost, from_us, until_us);
         }
         while !self.unreadable.is_full() {
@@ -141,17 +141,17 @@ impl TraceFile {
         &mut self,
         audit: &mut Audit,
         unreadable: &mut TraceErrors,
-    ) -> Option<(Entry, u64)> {
+    ) -> Option<(TraceEntry, u64)> {
         while !unreadable.is_full() {
             match self.line(unreadable)? {
                 (Line::Entry(entry), line) => return Some((*entry, line)),
                 (Line::End { .. }, _) => {}
-                (Line::Gap(Gap { lost, from_us, until_us }), _) => {
+                (Line::Gap(GapLine { lost, from_us, until_us }), _) => {
                     audit.gap(lost, from_us, until_us);
                 }
                 (Line::Rules(rules), line) => {
                     for (name, spec) in rules {
-                        if let Err(error) = audit.learn(&name, &spec) {
+                        if let Err(error) = audit.add_rule(&name, &spec) {
                             unreadable.push(&self.name, line, error.to_string());
                         }
                     }

@@ -17,8 +17,8 @@ use sluicegate_core::Time;
 
 use self::dropped::DroppedEntries;
 use self::worker::{Output, WriterThread};
-use crate::trace::entry::Entry;
-use crate::trace::header::{Header, RuleSpec};
+use crate::trace::entry::TraceEntry;
+use crate::trace::header::{RuleSpec, TraceHeader};
 
 /// The number of entries that may wait to be written.
 const ROOM: usize = 65_536;
@@ -52,7 +52,7 @@ struct WriterState {
 
 #[derive(Debug)]
 enum Message {
-    Entry(Box<Entry>),
+    Entry(Box<TraceEntry>),
     /// A rule of the entries that follow.
     Rule(Box<(String, RuleSpec)>),
     Finish,
@@ -122,27 +122,27 @@ impl std::error::Error for TraceError {
 
 impl TraceWriter {
     /// Creates a file, replacing an existing one.
-    pub fn create(path: impl AsRef<Path>, header: &Header) -> io::Result<Self> {
+    pub fn create(path: impl AsRef<Path>, header: &TraceHeader) -> io::Result<Self> {
         Self::to(File::create(path)?, header)
     }
 
     /// Creates a file; its thread calls `watcher` with problems while it writes.
     pub fn create_watched(
         path: impl AsRef<Path>,
-        header: &Header,
+        header: &TraceHeader,
         watcher: impl Fn(&WriteFailure) + Send + 'static,
     ) -> io::Result<Self> {
         Self::with_room(File::create(path)?, header, ROOM, Box::new(watcher))
     }
 
     /// Writes a trace to another writer.
-    pub fn to(out: impl Write + Send + 'static, header: &Header) -> io::Result<Self> {
+    pub fn to(out: impl Write + Send + 'static, header: &TraceHeader) -> io::Result<Self> {
         Self::with_room(out, header, ROOM, Box::new(|_| ()))
     }
 
     fn with_room(
         out: impl Write + Send + 'static,
-        header: &Header,
+        header: &TraceHeader,
         room: usize,
         watcher: FailureCallback,
     ) -> io::Result<Self> {
@@ -156,7 +156,7 @@ impl TraceWriter {
     }
 
     /// Passes on an entry to be written. Never waits: without room, it is dropped and counted.
-    pub fn record(&self, entry: Entry) {
+    pub fn record(&self, entry: TraceEntry) {
         let at = entry.at;
         if self.shared.sender.try_send(Message::Entry(Box::new(entry))).is_err() {
             self.shared.lost.add(at, at);

@@ -1,57 +1,57 @@
 //! A single falsified entry in a correct trace is found, at any position.
 
 use sluicegate::Cost;
-use sluicegate_audit::{Entry, ViolationKind};
+use sluicegate_audit::{TraceEntry, ViolationKind};
 
 use crate::traced_run::{Run, audit, cases, header};
 use sluicegate_testkit::Rng;
 
 /// A way to falsify an entry, with its name; `None` where it does not apply.
-type Lie = (&'static str, ViolationKind, fn(&Entry) -> Option<Entry>);
+type Falsification = (&'static str, ViolationKind, fn(&TraceEntry) -> Option<TraceEntry>);
 
-fn taken(entry: &Entry) -> bool {
-    entry.event == sluicegate_audit::Event::Decision && entry.allowed && entry.cost > 0
+fn taken(entry: &TraceEntry) -> bool {
+    entry.event == sluicegate_audit::TraceEvent::Decision && entry.allowed && entry.cost > 0
 }
 
-fn refused(entry: &Entry) -> bool {
-    entry.event == sluicegate_audit::Event::Decision && !entry.allowed
+fn refused(entry: &TraceEntry) -> bool {
+    entry.event == sluicegate_audit::TraceEvent::Decision && !entry.allowed
 }
 
-const LIES: [Lie; 9] = [
+const LIES: [Falsification; 9] = [
     ("one over", ViolationKind::OverAdmitted, |entry| {
         let entry = refused(entry).then(|| entry.clone())?;
-        Some(Entry { allowed: true, remaining: Some(0), retry_after_us: None, ..entry })
+        Some(TraceEntry { allowed: true, remaining: Some(0), retry_after_us: None, ..entry })
     }),
     ("refused without need", ViolationKind::WrongRefusal, |entry| {
         let entry = taken(entry).then(|| entry.clone())?;
-        Some(Entry { allowed: false, delay_us: 0, retry_after_us: Some(1), ..entry })
+        Some(TraceEntry { allowed: false, delay_us: 0, retry_after_us: Some(1), ..entry })
     }),
     ("one remaining too many", ViolationKind::WrongRemaining, |entry| {
         let remaining = entry.remaining.filter(|_| taken(entry))? + 1;
-        Some(Entry { remaining: Some(remaining), ..entry.clone() })
+        Some(TraceEntry { remaining: Some(remaining), ..entry.clone() })
     }),
     ("one remaining too few", ViolationKind::WrongRemaining, |entry| {
         let remaining = entry.remaining.filter(|_| taken(entry))?.checked_sub(1)?;
-        Some(Entry { remaining: Some(remaining), ..entry.clone() })
+        Some(TraceEntry { remaining: Some(remaining), ..entry.clone() })
     }),
     ("to retry a microsecond early", ViolationKind::WrongRetryAfter, |entry| {
         let retry = entry.retry_after_us? - 1;
-        Some(Entry { retry_after_us: Some(retry), ..entry.clone() })
+        Some(TraceEntry { retry_after_us: Some(retry), ..entry.clone() })
     }),
     ("to retry a microsecond late", ViolationKind::WrongRetryAfter, |entry| {
         let retry = entry.retry_after_us? + 1;
-        Some(Entry { retry_after_us: Some(retry), ..entry.clone() })
+        Some(TraceEntry { retry_after_us: Some(retry), ..entry.clone() })
     }),
     ("no time to retry", ViolationKind::WrongRetryAfter, |entry| {
         entry.retry_after_us?;
-        Some(Entry { retry_after_us: None, ..entry.clone() })
+        Some(TraceEntry { retry_after_us: None, ..entry.clone() })
     }),
     ("a time to retry where there is none", ViolationKind::WrongRetryAfter, |entry| {
         let entry = (refused(entry) && entry.retry_after_us.is_none()).then(|| entry.clone())?;
-        Some(Entry { retry_after_us: Some(1_000), ..entry })
+        Some(TraceEntry { retry_after_us: Some(1_000), ..entry })
     }),
     ("delayed a microsecond longer", ViolationKind::WrongDelay, |entry| {
-        (entry.delay_us > 0).then(|| Entry { delay_us: entry.delay_us + 1, ..entry.clone() })
+        (entry.delay_us > 0).then(|| TraceEntry { delay_us: entry.delay_us + 1, ..entry.clone() })
     }),
 ];
 
@@ -63,7 +63,7 @@ fn every_falsified_entry_is_found_at_any_position() {
         run.walk(&case, &mut Rng::new(3), 240);
         let entries = run.entries;
         for (index, honest) in entries.iter().enumerate() {
-            let same = |entry: &&Entry| (entry.at, &entry.key) == (honest.at, &honest.key);
+            let same = |entry: &&TraceEntry| (entry.at, &entry.key) == (honest.at, &honest.key);
             let alone = entries.iter().filter(same).count() == 1;
             if case.limit.holds() && !alone {
                 // In some order of the same microsecond the number may have been correct.
@@ -98,7 +98,8 @@ fn a_lost_update_is_found_and_only_once() {
         let mut run = Run::new();
         run.walk(&case, &mut Rng::new(9), 400);
         let mut entries = run.entries;
-        let full = |entry: &Entry| taken(entry) && entry.remaining == Some(0) && entry.cost == 1;
+        let full =
+            |entry: &TraceEntry| taken(entry) && entry.remaining == Some(0) && entry.cost == 1;
         // The next decision of the key comes after the extra unit has refilled: an earlier one
         // would be too many as well.
         let apart = |index: usize| {
@@ -126,7 +127,7 @@ fn a_counted_excess_unit_is_found_and_only_once() {
         while run.ask(&case.limit, "ann", 1, None).is_allowed() {}
         run.limiter.charge(&case.limit, "ann", Cost::ONE).now().unwrap();
         let refused = run.entries.last().unwrap().clone();
-        run.entries.push(Entry {
+        run.entries.push(TraceEntry {
             at: refused.at,
             allowed: true,
             remaining: Some(0),
@@ -148,14 +149,15 @@ fn an_entry_of_an_unknown_rule_and_one_far_too_late_are_found() {
     let mut run = Run::new();
     run.walk(case, &mut Rng::new(9), 400);
     let mut entries = run.entries;
-    let unknown = Entry { rule: "other".to_owned(), ..entries[9].clone() };
+    let unknown = TraceEntry { rule: "other".to_owned(), ..entries[9].clone() };
     entries.push(unknown);
     let findings = audit(header(&case.spec), &entries);
     assert_eq!((findings.broken, findings.violations[0].kind), (1, ViolationKind::UnknownRule));
     entries.pop();
     let last = entries.last().unwrap().clone();
-    let peek = |after: u64| Entry { at: last.at + after, cost: 0, remaining: None, ..last.clone() };
-    entries.extend((1..=70_000).map(|after| Entry { allowed: true, ..peek(after * 1_000) }));
+    let peek =
+        |after: u64| TraceEntry { at: last.at + after, cost: 0, remaining: None, ..last.clone() };
+    entries.extend((1..=70_000).map(|after| TraceEntry { allowed: true, ..peek(after * 1_000) }));
     entries.push(entries[0].clone());
     let findings = audit(header(&case.spec), &entries);
     assert_eq!((findings.broken, findings.violations[0].kind), (1, ViolationKind::OutOfOrder));

@@ -1,7 +1,7 @@
 //! Nodes that share a store, which becomes unavailable, loses its state, and comes back.
 
 use sluicegate::{Check, Clock, Cost, Decision, Limiter, ManualClock, Memory, Span};
-use sluicegate_audit::{DecisionSource, Entry};
+use sluicegate_audit::{DecisionSource, TraceEntry};
 
 use crate::traced_run::{Case, KEYS};
 use sluicegate_testkit::Rng;
@@ -15,7 +15,7 @@ pub(crate) struct Cluster {
     pub(crate) clock: ManualClock,
     shared: Store,
     own: Vec<Store>,
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<TraceEntry>,
     /// Requests sent while the store was unavailable, delivered when it is back.
     underway: Vec<(&'static str, u64)>,
     /// Cached refusals of nodes: the node, the key, the cost, until when.
@@ -55,7 +55,7 @@ impl Cluster {
         by: DecisionSource,
         decision: &Decision,
     ) {
-        let mut entry = Entry::decision("rule", key, self.clock.now(), cost, decision);
+        let mut entry = TraceEntry::decision("rule", key, self.clock.now(), cost, decision);
         if let Some(receipt) = decision.receipt() {
             entry = entry.holding(receipt);
         }
@@ -87,11 +87,16 @@ impl Cluster {
         let known = |other: &&(usize, &str, u64, u64)| (other.0, other.1) == (node, key);
         let memory = self.remembered.iter().find(|memory| known(memory) && memory.2 <= cost);
         if let Some((.., until)) = memory.copied() {
-            let refused = Entry {
+            let refused = TraceEntry {
                 cost,
                 allowed: false,
                 retry_after_us: Some(until - now),
-                ..Entry::event(sluicegate_audit::Event::Decision, "rule", key, self.clock.now())
+                ..TraceEntry::event(
+                    sluicegate_audit::TraceEvent::Decision,
+                    "rule",
+                    key,
+                    self.clock.now(),
+                )
             };
             self.entries.push(refused.on(format!("node-{node}")).by(DecisionSource::Cached));
             return;

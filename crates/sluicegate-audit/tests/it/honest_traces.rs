@@ -1,11 +1,11 @@
 //! Traces of a correct limiter pass, in every format.
 
-use sluicegate_audit::Entry;
+use sluicegate_audit::TraceEntry;
 
 use crate::traced_run::{Case, Run, audit, cases, header};
 use sluicegate_testkit::Rng;
 
-fn walked(case: &Case, seed: u64, steps: u64) -> Vec<Entry> {
+fn walked(case: &Case, seed: u64, steps: u64) -> Vec<TraceEntry> {
     let mut run = Run::new();
     run.walk(case, &mut Rng::new(seed), steps);
     run.entries

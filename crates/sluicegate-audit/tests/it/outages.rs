@@ -1,8 +1,8 @@
 //! Outages, state losses and clock errors: the admissions they explain, and those they do not.
 
 use sluicegate_audit::{
-    Audit, DecisionSource, Entry, Event, Header, LatencyBounds, OutagePolicy, RuleSpec,
-    ViolationKind,
+    Audit, DecisionSource, LatencyBounds, OutagePolicy, RuleSpec, TraceEntry, TraceEvent,
+    TraceHeader, ViolationKind,
 };
 use sluicegate_core::{Limit, Span, Time};
 
@@ -11,7 +11,7 @@ use crate::traced_run::{Case, audit, cases, header};
 use sluicegate_testkit::Rng;
 
 /// A run with an outage in its middle, and the header that declares it.
-fn with_outage(case: &Case, seed: u64) -> (Header, Vec<Entry>) {
+fn with_outage(case: &Case, seed: u64) -> (TraceHeader, Vec<TraceEntry>) {
     let (mut cluster, mut dice) = (Cluster::new(), Rng::new(seed));
     cluster.rush(case, &mut dice, 300, false);
     let from = cluster.now();
@@ -54,7 +54,7 @@ fn each_of_several_outages_explains_its_own() {
     }
     let findings = audit(header.clone(), &cluster.entries);
     assert!(findings.is_ok(), "{findings}");
-    let charged_back = Header { charged_back: None, ..header.clone() };
+    let charged_back = TraceHeader { charged_back: None, ..header.clone() };
     assert!(!audit(charged_back, &cluster.entries).is_ok());
     header.outages.truncate(1);
     assert!(!audit(header, &cluster.entries).is_ok());
@@ -65,7 +65,7 @@ fn an_undeclared_outage_explains_nothing() {
     let noticed = |case: &Case| {
         (1..=8).any(|seed| {
             let (header, entries) = with_outage(case, seed);
-            let findings = audit(Header { outages: Vec::new(), ..header }, &entries);
+            let findings = audit(TraceHeader { outages: Vec::new(), ..header }, &entries);
             let kind = ViolationKind::OverAdmittedInOutage;
             findings.violations.iter().any(|violation| violation.kind == kind)
         })
@@ -80,7 +80,7 @@ fn nodes_that_admit_without_a_limit_are_found() {
     for case in cases() {
         let (header, mut entries) = with_outage(&case, 5);
         for entry in entries.iter_mut().filter(|entry| entry.source == DecisionSource::Local) {
-            let free = Entry { allowed: true, retry_after_us: None, ..entry.clone() };
+            let free = TraceEntry { allowed: true, retry_after_us: None, ..entry.clone() };
             *entry = free;
         }
         let findings = audit(header.clone(), &entries);
@@ -88,7 +88,8 @@ fn nodes_that_admit_without_a_limit_are_found() {
         assert!(findings.violations.iter().any(|found| found.kind == kind), "{findings}");
         // A rule that fails open guarantees nothing for that time, which a note reports.
         let spec = case.spec.clone().on_store_error(OutagePolicy::Allow);
-        let findings = audit(Header { rules: [("rule".into(), spec)].into(), ..header }, &entries);
+        let findings =
+            audit(TraceHeader { rules: [("rule".into(), spec)].into(), ..header }, &entries);
         assert!(findings.is_ok(), "{}\n{findings}", case.spec);
         assert!(findings.notes[0].contains("no limit applies to them"), "{findings}");
     }
@@ -98,16 +99,17 @@ fn nodes_that_admit_without_a_limit_are_found() {
 fn a_rule_that_fails_closed_admits_nothing_in_an_outage() {
     for case in cases() {
         let (header, entries) = with_outage(&case, 6);
-        let local = |entry: &&Entry| entry.source == DecisionSource::Local && entry.allowed;
+        let local = |entry: &&TraceEntry| entry.source == DecisionSource::Local && entry.allowed;
         let admitted = entries.iter().filter(local).count() as u64;
-        let kinds = |header: Header, entries: &[Entry]| {
+        let kinds = |header: TraceHeader, entries: &[TraceEntry]| {
             let findings = audit(header, entries);
             let kind = ViolationKind::NotFailedClosed;
             assert!(findings.violations.iter().all(|found| found.kind == kind), "{findings}");
             findings.broken
         };
         let spec = case.spec.clone().on_store_error(OutagePolicy::Deny);
-        let rules: Header = Header { rules: [("rule".into(), spec)].into(), ..header.clone() };
+        let rules: TraceHeader =
+            TraceHeader { rules: [("rule".into(), spec)].into(), ..header.clone() };
         assert_eq!(kinds(rules.clone(), &entries), admitted, "{}", case.spec);
         let mut denied = header.clone();
         denied.outages[0].policy = OutagePolicy::Deny;
@@ -122,7 +124,8 @@ fn each_outage_has_its_own_policy() {
     let spec: RuleSpec = "token_bucket:1/s burst 3".parse().unwrap();
     let header = header(&spec);
     let header = header.outage(1, 5, OutagePolicy::Local).outage(10, 15, OutagePolicy::Deny);
-    let at = |at: u64| Entry::event(Event::Decision, "rule", "ann", Time::from_micros(at));
+    let at =
+        |at: u64| TraceEntry::event(TraceEvent::Decision, "rule", "ann", Time::from_micros(at));
     for (time, ok) in [(1, true), (7, true), (9, true), (10, false), (15, false)] {
         assert_eq!(
             audit(header.clone(), &[at(time).by(DecisionSource::Local)]).is_ok(),
@@ -137,14 +140,16 @@ fn each_outage_has_its_own_policy() {
 fn requests_without_an_answer_may_or_may_not_be_counted() {
     let spec: RuleSpec = "token_bucket:1/s burst 3".parse().unwrap();
     let header = header(&spec.on_store_error(OutagePolicy::Deny)).outage(2, 9, OutagePolicy::Deny);
-    let at = |at: u64| Entry::event(Event::Decision, "rule", "ann", Time::from_micros(at));
-    let unanswered = Entry { allowed: false, ..at(2).by(DecisionSource::Policy) };
+    let at =
+        |at: u64| TraceEntry::event(TraceEvent::Decision, "rule", "ann", Time::from_micros(at));
+    let unanswered = TraceEntry { allowed: false, ..at(2).by(DecisionSource::Policy) };
     for (remaining, ok) in [(0, true), (1, true), (2, false)] {
-        let entries = [at(1), unanswered.clone(), Entry { remaining: Some(remaining), ..at(3) }];
+        let entries =
+            [at(1), unanswered.clone(), TraceEntry { remaining: Some(remaining), ..at(3) }];
         let findings = audit(header.clone(), &entries);
         assert_eq!(findings.is_ok(), ok, "{remaining} remaining\n{findings}");
     }
-    let refused = |retry| Entry { allowed: false, retry_after_us: Some(retry), ..at(4) };
+    let refused = |retry| TraceEntry { allowed: false, retry_after_us: Some(retry), ..at(4) };
     for (retry, ok) in [(1, true), (999_997, true), (999_998, false)] {
         let entries = [at(1), unanswered.clone(), at(3), refused(retry)];
         let findings = audit(header.clone(), &entries);
@@ -172,13 +177,18 @@ fn a_declared_loss_allows_one_more_budget_and_an_undeclared_one_does_not() {
 
 #[test]
 fn clocks_that_are_off_explain_as_much_as_they_are_off() {
-    let rule = |error| Header {
+    let rule = |error| TraceHeader {
         clock_error_us: error,
         ..header(&"token_bucket:1/s burst 3".parse().unwrap())
     };
-    let at = |at: u64| Entry {
+    let at = |at: u64| TraceEntry {
         remaining: None,
-        ..Entry::event(Event::Decision, "rule", "ann", Time::from_micros(1_000_000_000 + at))
+        ..TraceEntry::event(
+            TraceEvent::Decision,
+            "rule",
+            "ann",
+            Time::from_micros(1_000_000_000 + at),
+        )
     };
     // The fourth comes 20 ms before its second is over.
     let entries = [at(0), at(0), at(0), at(980_000)];
@@ -192,7 +202,7 @@ fn clocks_that_are_off_explain_as_much_as_they_are_off() {
 #[test]
 fn nodes_are_counted() {
     let (header, entries) = with_outage(&cases()[0], 1);
-    let of = |nodes| audit(Header { nodes: Some(nodes), ..header.clone() }, &entries);
+    let of = |nodes| audit(TraceHeader { nodes: Some(nodes), ..header.clone() }, &entries);
     let findings = of(2);
     assert_eq!(findings.violations.last().unwrap().kind, ViolationKind::TooManyNodes);
     assert!(of(9).notes[0].starts_with("3 of 9 nodes are in the trace"));
@@ -202,32 +212,32 @@ fn nodes_are_counted() {
 #[test]
 fn charges_refunds_and_resets_are_taken_into_account() {
     let spec: RuleSpec = "token_bucket:1/s burst 3".parse().unwrap();
-    let decision = |at: u64, allowed, remaining: u64, retry: Option<u64>| Entry {
+    let decision = |at: u64, allowed, remaining: u64, retry: Option<u64>| TraceEntry {
         allowed,
         remaining: Some(remaining),
         retry_after_us: retry,
-        ..Entry::event(Event::Decision, "rule", "ann", Time::from_micros(at))
+        ..TraceEntry::event(TraceEvent::Decision, "rule", "ann", Time::from_micros(at))
     };
-    let event = |event, at, cost| Entry {
+    let event = |event, at, cost| TraceEntry {
         cost,
-        ..Entry::event(event, "rule", "ann", Time::from_micros(at))
+        ..TraceEntry::event(event, "rule", "ann", Time::from_micros(at))
     };
     let entries = [
         decision(1, true, 2, None),
-        event(Event::Charge, 2, 3),
+        event(TraceEvent::Charge, 2, 3),
         decision(3, false, 0, Some(1_999_998)),
-        event(Event::Reset, 4, 1),
+        event(TraceEvent::Reset, 4, 1),
         decision(5, true, 2, None),
         decision(6, true, 1, None),
         decision(7, true, 0, None),
-        event(Event::Refund, 8, 2),
+        event(TraceEvent::Refund, 8, 2),
         decision(9, true, 1, None),
         decision(10, true, 0, None),
     ];
     let findings = audit(header(&spec), &entries);
     assert!(findings.is_ok(), "{findings}");
     for (index, entry) in entries.iter().enumerate() {
-        if entry.event != Event::Decision {
+        if entry.event != TraceEvent::Decision {
             let mut entries = entries.to_vec();
             entries.remove(index);
             assert!(!audit(header(&spec), &entries).is_ok(), "without {:?}", entry.event);
@@ -240,7 +250,7 @@ fn slow_decisions_are_found() {
     let spec: RuleSpec = "token_bucket:1000/s".parse().unwrap();
     let entry = |waited: u64| {
         let at = Time::from_micros(1_000_000 * (1 + waited));
-        let entry = Entry::event(Event::Decision, "rule", "ann", at);
+        let entry = TraceEntry::event(TraceEvent::Decision, "rule", "ann", at);
         entry.waited(Span::from_micros(waited))
     };
     let entries: Vec<_> = (1..=1_000).map(entry).collect();
@@ -252,7 +262,7 @@ fn slow_decisions_are_found() {
         (Some(1), Some(999), 2),
     ] {
         let bounds = LatencyBounds { p99_us, max_us };
-        let mut audit = Audit::new(header(&spec)).unwrap().waits_within(bounds);
+        let mut audit = Audit::new(header(&spec)).unwrap().with_latency_bounds(bounds);
         for entry in &entries {
             audit.add(entry.clone());
         }
@@ -270,7 +280,7 @@ fn unchecked_rules_are_noted() {
     for (spec, words) in
         [(cooldown, "depends on failures"), (berlin, "only calendar windows in UTC")]
     {
-        let entry = Entry::event(Event::Decision, "rule", "ann", Time::from_micros(1));
+        let entry = TraceEntry::event(TraceEvent::Decision, "rule", "ann", Time::from_micros(1));
         let findings = audit(header(&spec), &[entry]);
         assert!(findings.is_ok() && findings.notes[0].contains(words), "{findings}");
     }

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-use sluicegate_audit::{Header, LatencyBounds, TraceReader};
+use sluicegate_audit::{LatencyBounds, TraceHeader, TraceReader};
 use sluicegate_core::Span;
 
 use crate::traced_run::{Run, cases, header};
@@ -32,9 +32,9 @@ fn write(path: &Path, thousands: u64) {
 }
 
 /// Removes a file at the end of the test, even on a panic.
-struct Removed<'a>(&'a Path);
+struct RemovedOnDrop<'a>(&'a Path);
 
-impl Drop for Removed<'_> {
+impl Drop for RemovedOnDrop<'_> {
     fn drop(&mut self) {
         let _ = fs::remove_file(self.0);
     }
@@ -43,11 +43,11 @@ impl Drop for Removed<'_> {
 #[test]
 fn a_long_trace_needs_no_more_memory_than_the_reorder_buffer() {
     let path = std::env::temp_dir().join(format!("sluicegate-trace-{}.jsonl", std::process::id()));
-    let _removed = Removed(&path);
+    let _removed = RemovedOnDrop(&path);
     write(&path, thousands());
     let mut found = None;
     let used = allocation_counter::measure(|| {
-        let mut files = TraceReader::new(Header::default());
+        let mut files = TraceReader::new(TraceHeader::default());
         files.open(&path);
         found = Some(files.audit(LatencyBounds { p99_us: Some(499), max_us: None }));
     });

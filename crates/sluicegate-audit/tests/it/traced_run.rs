@@ -4,7 +4,7 @@ use sluicegate::{
     Check, Clock, Cost, Decision, Limit, Limiter, ManualClock, Memory, Operation, Receipt, Slices,
     Span,
 };
-use sluicegate_audit::{Audit, Entry, Event, Findings, Header, RuleSpec};
+use sluicegate_audit::{Audit, Findings, RuleSpec, TraceEntry, TraceEvent, TraceHeader};
 use sluicegate_testkit::Rng;
 
 /// A limit, its rule in a header, and the time between its edges.
@@ -70,7 +70,7 @@ pub(crate) const KEYS: [&str; 3] = ["ann", "bob", "cid"];
 pub(crate) struct Run {
     pub(crate) clock: ManualClock,
     pub(crate) limiter: Limiter<Memory<ManualClock>>,
-    pub(crate) entries: Vec<Entry>,
+    pub(crate) entries: Vec<TraceEntry>,
     held: Vec<(&'static str, Receipt)>,
 }
 
@@ -98,9 +98,9 @@ impl Run {
             patience.map_or(Operation::acquire(units), |patience| Operation::wait(units, patience));
         let decision =
             self.limiter.check(Check::new(limit, key).with_operation(ask)).now().unwrap();
-        let mut entry = Entry::decision("rule", key, self.clock.now(), cost, &decision);
+        let mut entry = TraceEntry::decision("rule", key, self.clock.now(), cost, &decision);
         if let Some(patience) = patience {
-            entry = entry.patient(patience);
+            entry = entry.with_max_delay(patience);
         }
         if let Some(receipt) = decision.receipt().filter(|_| limit.holds()) {
             entry = entry.holding(receipt);
@@ -125,9 +125,9 @@ impl Run {
         };
         let decision =
             self.limiter.check(Check::new(limit, key).with_operation(ask)).now().unwrap();
-        let event = if renews { Event::Renew } else { Event::Release };
-        let entry = Entry::event(event, "rule", key, self.clock.now()).holding(&receipt);
-        self.entries.push(Entry { allowed: decision.is_allowed(), ..entry });
+        let event = if renews { TraceEvent::Renew } else { TraceEvent::Release };
+        let entry = TraceEntry::event(event, "rule", key, self.clock.now()).holding(&receipt);
+        self.entries.push(TraceEntry { allowed: decision.is_allowed(), ..entry });
     }
 
     /// Sends this many requests, close to the edges that the decisions name.
@@ -156,11 +156,11 @@ impl Run {
     }
 }
 
-pub(crate) fn header(spec: &RuleSpec) -> Header {
-    Header::default().rule("rule", spec.clone())
+pub(crate) fn header(spec: &RuleSpec) -> TraceHeader {
+    TraceHeader::default().rule("rule", spec.clone())
 }
 
-pub(crate) fn audit(header: Header, entries: &[Entry]) -> Findings {
+pub(crate) fn audit(header: TraceHeader, entries: &[TraceEntry]) -> Findings {
     let mut audit = Audit::new(header).unwrap();
     for entry in entries {
         audit.add(entry.clone());

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use sluicegate_rules::Value;
+use sluicegate_rules::AttributeValue;
 
 /// A request attribute. `Debug` omits the value because it may be a secret.
 #[derive(Clone, PartialEq)]
@@ -35,28 +35,28 @@ impl Attribute {
     ///
     /// A number that would not print as it is written stays a text: `007` and `1.10` are names, not
     /// 7 and 1.1.
-    pub(crate) fn value(&self) -> Value<'_> {
+    pub(crate) fn value(&self) -> AttributeValue<'_> {
         let text = self.text.as_str();
         let plain = text.bytes().all(|letter| letter.is_ascii_digit() || b"-.".contains(&letter));
         match text {
-            "true" => return Value::Flag(true),
-            "false" => return Value::Flag(false),
-            _ if !plain => return Value::Text(text),
+            "true" => return AttributeValue::Flag(true),
+            "false" => return AttributeValue::Flag(false),
+            _ if !plain => return AttributeValue::Text(text),
             _ => {}
         }
-        let whole = text.parse().ok().map(Value::Whole);
-        let real = || text.parse().ok().map(Value::Real);
+        let whole = text.parse().ok().map(AttributeValue::Whole);
+        let real = || text.parse().ok().map(AttributeValue::Real);
         let number = whole.or_else(real).filter(|number| number.as_text() == text);
-        number.unwrap_or(Value::Text(text))
+        number.unwrap_or(AttributeValue::Text(text))
     }
 
     /// The value in JSON.
     pub(crate) fn json(&self) -> serde_json::Value {
         match self.value() {
-            Value::Flag(flag) => flag.into(),
-            Value::Whole(number) => number.into(),
-            Value::Real(number) => number.into(),
-            Value::Text(text) => text.into(),
+            AttributeValue::Flag(flag) => flag.into(),
+            AttributeValue::Whole(number) => number.into(),
+            AttributeValue::Real(number) => number.into(),
+            AttributeValue::Text(text) => text.into(),
         }
     }
 }
@@ -68,21 +68,21 @@ mod tests {
     #[test]
     fn parses_numbers_flags_and_texts() {
         for (text, value) in [
-            ("user=42", Value::Whole(42)),
-            ("balance=-3", Value::Whole(-3)),
-            ("share=0.25", Value::Real(0.25)),
-            ("beta=true", Value::Flag(true)),
-            ("beta=false", Value::Flag(false)),
-            ("plan=gold", Value::Text("gold")),
-            ("plan=", Value::Text("")),
-            ("query=a=b", Value::Text("a=b")),
-            ("zip=007", Value::Text("007")),
-            ("version=1.10", Value::Text("1.10")),
-            ("size=1e5", Value::Text("1e5")),
-            ("ratio=nan", Value::Text("nan")),
-            ("ip=203.0.113.9", Value::Text("203.0.113.9")),
-            ("day=2026-11-27", Value::Text("2026-11-27")),
-            ("id=99999999999999999999", Value::Text("99999999999999999999")),
+            ("user=42", AttributeValue::Whole(42)),
+            ("balance=-3", AttributeValue::Whole(-3)),
+            ("share=0.25", AttributeValue::Real(0.25)),
+            ("beta=true", AttributeValue::Flag(true)),
+            ("beta=false", AttributeValue::Flag(false)),
+            ("plan=gold", AttributeValue::Text("gold")),
+            ("plan=", AttributeValue::Text("")),
+            ("query=a=b", AttributeValue::Text("a=b")),
+            ("zip=007", AttributeValue::Text("007")),
+            ("version=1.10", AttributeValue::Text("1.10")),
+            ("size=1e5", AttributeValue::Text("1e5")),
+            ("ratio=nan", AttributeValue::Text("nan")),
+            ("ip=203.0.113.9", AttributeValue::Text("203.0.113.9")),
+            ("day=2026-11-27", AttributeValue::Text("2026-11-27")),
+            ("id=99999999999999999999", AttributeValue::Text("99999999999999999999")),
         ] {
             let attribute: Attribute = text.parse().unwrap();
             assert_eq!(attribute.value(), value, "{text}");

@@ -6,17 +6,17 @@ use sluicegate_rules::descriptor::PURPOSE_ENTRY;
 
 /// The entries of a descriptor. `Debug` omits the values because they may be secrets.
 #[derive(Clone, PartialEq)]
-pub(crate) struct Descriptor {
+pub(crate) struct DescriptorArg {
     entries: Vec<(String, String)>,
 }
 
-impl std::fmt::Debug for Descriptor {
+impl std::fmt::Debug for DescriptorArg {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_list().entries(self.keys()).finish()
     }
 }
 
-impl FromStr for Descriptor {
+impl FromStr for DescriptorArg {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -34,7 +34,7 @@ impl FromStr for Descriptor {
     }
 }
 
-impl Descriptor {
+impl DescriptorArg {
     /// The keys and values that are visible to rules.
     pub(crate) fn entries(&self) -> impl Iterator<Item = (&str, &str)> + Clone {
         let entries = self.entries.iter().map(|(key, value)| (key.as_str(), value.as_str()));
@@ -53,13 +53,13 @@ mod tests {
 
     #[test]
     fn parses_entries_in_order() {
-        let descriptor: Descriptor =
+        let descriptor: DescriptorArg =
             "endpoint=login,sluicegate=charge,user=a=b,empty=".parse().unwrap();
         let entries: Vec<_> = descriptor.entries().collect();
         assert_eq!(entries, [("endpoint", "login"), ("user", "a=b"), ("empty", "")]);
         assert!(!format!("{descriptor:?}").contains("login"), "values may be secrets");
         for wrong in ["", "user", "=42", "user=42,", "a=1,=2"] {
-            assert!(wrong.parse::<Descriptor>().is_err(), "{wrong}");
+            assert!(wrong.parse::<DescriptorArg>().is_err(), "{wrong}");
         }
     }
 }

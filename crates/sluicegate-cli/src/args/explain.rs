@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use sluicegate::Time;
 
 use super::request::RequestArgs;
-use crate::args::descriptor::Descriptor;
+use crate::args::descriptor::DescriptorArg;
 use crate::colour::Colour;
 
 #[derive(Debug, clap::Args)]
@@ -24,7 +24,7 @@ pub(crate) struct ExplainArgs {
         requires = "domain",
         conflicts_with_all = ["method", "path", "host", "ip", "headers", "attributes", "body_size"]
     )]
-    pub(crate) descriptors: Vec<Descriptor>,
+    pub(crate) descriptors: Vec<DescriptorArg>,
 
     /// The domain of the descriptors
     #[arg(long, requires = "descriptors")]

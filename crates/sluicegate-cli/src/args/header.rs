@@ -4,18 +4,18 @@ use std::str::FromStr;
 
 /// A header line. `Debug` omits the value because it may be a secret.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Header {
+pub(crate) struct HeaderArg {
     pub(crate) name: String,
     pub(crate) value: String,
 }
 
-impl std::fmt::Debug for Header {
+impl std::fmt::Debug for HeaderArg {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Header").field("name", &self.name).finish_non_exhaustive()
     }
 }
 
-impl FromStr for Header {
+impl FromStr for HeaderArg {
     type Err = &'static str;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -49,17 +49,17 @@ mod tests {
             ("x-time: 10:00 \t", "x-time", "10:00"),
             ("x-two: a  b", "x-two", "a  b"),
         ] {
-            let header: Header = text.parse().unwrap();
+            let header: HeaderArg = text.parse().unwrap();
             assert_eq!((header.name.as_str(), header.value.as_str()), (name, value), "{text}");
         }
         for wrong in ["", "x-api-key", ": value", "x api key: value", "x: a\nb: c", " x: a"] {
-            assert!(wrong.parse::<Header>().is_err(), "{wrong}");
+            assert!(wrong.parse::<HeaderArg>().is_err(), "{wrong}");
         }
     }
 
     #[test]
     fn debug_omits_the_value() {
-        let header: Header = "x-api-key: hunter2".parse().unwrap();
+        let header: HeaderArg = "x-api-key: hunter2".parse().unwrap();
         assert!(!format!("{header:?}").contains("hunter2"));
     }
 }

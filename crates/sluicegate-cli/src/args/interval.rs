@@ -5,11 +5,11 @@ use std::time::Duration;
 
 /// The time between two runs of a periodic task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Interval(pub(crate) Duration);
+pub(crate) struct IntervalArg(pub(crate) Duration);
 
 const SHORTEST: Duration = Duration::from_secs(1);
 
-impl FromStr for Interval {
+impl FromStr for IntervalArg {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -36,7 +36,7 @@ mod tests {
             ("1s", 1),
             ("1d", 86_400),
         ] {
-            assert_eq!(text.parse(), Ok(Interval(Duration::from_secs(seconds))), "{text}");
+            assert_eq!(text.parse(), Ok(IntervalArg(Duration::from_secs(seconds))), "{text}");
         }
     }
 
@@ -52,7 +52,7 @@ mod tests {
             ("0s", "use at least 1s"),
             ("9999999999999h", "use at most"),
         ] {
-            assert!(text.parse::<Interval>().unwrap_err().contains(words), "{text}");
+            assert!(text.parse::<IntervalArg>().unwrap_err().contains(words), "{text}");
         }
     }
 }

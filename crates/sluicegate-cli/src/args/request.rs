@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 
 use crate::args::attribute::Attribute;
-use crate::args::header::Header;
+use crate::args::header::HeaderArg;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct RequestArgs {
@@ -25,7 +25,7 @@ pub(crate) struct RequestArgs {
 
     /// A header line, as in 'x-api-key: secret'; may be repeated
     #[arg(short = 'H', long = "header", value_name = "HEADER")]
-    pub(crate) headers: Vec<Header>,
+    pub(crate) headers: Vec<HeaderArg>,
 
     /// An attribute, as in user=42; may be repeated
     #[arg(long = "attribute", value_name = "NAME=VALUE", allow_hyphen_values = true)]

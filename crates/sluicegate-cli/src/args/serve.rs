@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::value_parser;
 use sluicegate_rules::Listen;
 
-use crate::args::interval::Interval;
+use crate::args::interval::IntervalArg;
 use crate::args::memory_max::MemoryMax;
 use crate::logging::Filter;
 
@@ -113,7 +113,7 @@ pub(crate) struct ServeArgs {
     /// The time between two snapshots, which is the most that a crash loses; by default, as in the
     /// rule file, or 60s
     #[arg(long, value_name = "TIME", env = "SLUICEGATE_SNAPSHOT_EVERY")]
-    pub(crate) snapshot_every: Option<Interval>,
+    pub(crate) snapshot_every: Option<IntervalArg>,
 
     /// A file to write every decision to, for `sluicegate audit`; an existing file is replaced
     #[arg(long, value_name = "FILE", env = "SLUICEGATE_TRACE")]

@@ -12,9 +12,9 @@ const TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The number of decisions without the store, by decider.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct DecidedBy([u64; NAMES.len()]);
+pub(super) struct DecisionSources([u64; NAMES.len()]);
 
-impl DecidedBy {
+impl DecisionSources {
     /// Adds the decisions in a JSON answer: each has `by`, except those of the store.
     pub(super) fn add_json(&mut self, body: &[u8]) {
         self.add(body, b"\"by\":\"", 0);
@@ -73,7 +73,7 @@ impl DecidedBy {
     }
 }
 
-impl fmt::Display for DecidedBy {
+impl fmt::Display for DecisionSources {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if *self == Self::default() {
             return f.write_str("all decided by the store");
@@ -93,24 +93,25 @@ mod tests {
 
     #[test]
     fn parses_answers_and_counters() {
-        let mut json = DecidedBy::default();
+        let mut json = DecisionSources::default();
         json.add_json(br#"[{"allowed":true,"by":"share"},{"rule":"by"},{"by":"memory"}]"#);
-        assert_eq!(json, DecidedBy([1, 1, 0]));
-        let mut protobuf = DecidedBy::default();
+        assert_eq!(json, DecisionSources([1, 1, 0]));
+        let mut protobuf = DecisionSources::default();
         protobuf.add_protobuf(b"\0\0\0\0\x14\x08\x01\x0a\x0e\x0a\x02by\x12\x08\x1a\x06policy");
-        assert_eq!(protobuf, DecidedBy([0, 0, 1]));
+        assert_eq!(protobuf, DecisionSources([0, 0, 1]));
         let info = "# Decisions\r\ndecisions_by_memory:7\r\ndecisions_by_share:5\r\n";
-        assert_eq!(DecidedBy::read_info(info), None, "of another server");
-        let counted = DecidedBy::read_info(&format!("{info}decisions_by_policy:0\r\n")).unwrap();
-        assert_eq!(counted, DecidedBy([7, 5, 0]));
-        assert_eq!(counted.since(DecidedBy([2, 5, 1])), DecidedBy([5, 0, 0]));
+        assert_eq!(DecisionSources::read_info(info), None, "of another server");
+        let counted =
+            DecisionSources::read_info(&format!("{info}decisions_by_policy:0\r\n")).unwrap();
+        assert_eq!(counted, DecisionSources([7, 5, 0]));
+        assert_eq!(counted.since(DecisionSources([2, 5, 1])), DecisionSources([5, 0, 0]));
     }
 
     #[test]
     fn displays_the_deciders() {
-        assert_eq!(DecidedBy::default().to_string(), "all decided by the store");
+        assert_eq!(DecisionSources::default().to_string(), "all decided by the store");
         assert_eq!(
-            DecidedBy([1, 20, 3]).to_string(),
+            DecisionSources([1, 20, 3]).to_string(),
             "decided without the store: 1 refused by the deny cache, 20 by this node's share, \
              3 by on_store_error: allow or deny"
         );

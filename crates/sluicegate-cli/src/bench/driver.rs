@@ -13,9 +13,9 @@ use sluicegate::Per;
 use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 
-use super::decided_by::DecidedBy;
+use super::decided_by::DecisionSources;
 use super::http::Http;
-use super::keys::Keys;
+use super::keys::BenchKeys;
 use super::pace::Pace;
 use super::resp::Resp;
 use super::tally::Tally;
@@ -30,7 +30,7 @@ const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub(super) struct ConnectionRun {
     pub(super) pace: Pace,
-    pub(super) keys: Keys,
+    pub(super) keys: BenchKeys,
     pub(super) pipeline: u32,
     pub(super) tally: Tally,
     /// The number of answers on all connections.
@@ -74,11 +74,11 @@ impl Client {
         })
     }
 
-    async fn converse(&self, address: SocketAddr, run: ConnectionRun) -> ConnectionRun {
+    async fn run_client(&self, address: SocketAddr, run: ConnectionRun) -> ConnectionRun {
         match self {
-            Self::Http(http) => pipelined::converse(address, http, run).await,
-            Self::Resp(resp) => pipelined::converse(address, resp, run).await,
-            Self::Grpc { domain } => grpc::converse(address, domain, run).await,
+            Self::Http(http) => pipelined::run_connection(address, http, run).await,
+            Self::Resp(resp) => pipelined::run_connection(address, resp, run).await,
+            Self::Grpc { domain } => grpc::run_connection(address, domain, run).await,
         }
     }
 }
@@ -93,12 +93,12 @@ pub(super) fn drive(args: &BenchArgs, address: SocketAddr) -> Result<Tally> {
         )
     })?;
     let read_deciders = || match args.protocol {
-        BenchProtocol::Resp => DecidedBy::from_info(address).ok().flatten(),
-        BenchProtocol::Http | BenchProtocol::Grpc => Some(DecidedBy::default()),
+        BenchProtocol::Resp => DecisionSources::from_info(address).ok().flatten(),
+        BenchProtocol::Http | BenchProtocol::Grpc => Some(DecisionSources::default()),
     };
     let before = read_deciders();
     let answers = Arc::new(AtomicU64::new(0));
-    let start = Instant::now() + Pace::lead(args.rate, args.connections);
+    let start = Instant::now() + Pace::lead_time(args.rate, args.connections);
     let end = start + args.duration;
     let (done, ended) = channel();
     for thread in 0..u32::from(args.threads) {
@@ -112,7 +112,7 @@ pub(super) fn drive(args: &BenchArgs, address: SocketAddr) -> Result<Tally> {
                     start,
                     end,
                 ),
-                keys: Keys::new(args.keys, args.zipf, connection.into()),
+                keys: BenchKeys::new(args.keys, args.zipf, connection.into()),
                 pipeline: args.pipeline,
                 tally: Tally::new(),
                 answers: Arc::clone(&answers),
@@ -127,7 +127,7 @@ pub(super) fn drive(args: &BenchArgs, address: SocketAddr) -> Result<Tally> {
     }
     drop(done);
     let mut tally = Tally::new();
-    let mut progress = Progress::new(start, args.duration);
+    let mut progress = RunProgress::new(start, args.duration);
     loop {
         match ended.recv_timeout(PROGRESS_EVERY) {
             Ok(part) => tally.merge(part?),
@@ -159,7 +159,7 @@ fn run_connections(
         let mut connections = JoinSet::new();
         for run in runs {
             let client = Arc::clone(client);
-            connections.spawn(async move { client.converse(address, run).await });
+            connections.spawn(async move { client.run_client(address, run).await });
         }
         let mut tally = Tally::new();
         while let Some(run) = connections.join_next().await {
@@ -170,14 +170,14 @@ fn run_connections(
 }
 
 /// The progress line on standard error, if that is a terminal.
-struct Progress {
+struct RunProgress {
     start: Instant,
     duration: Duration,
     shown: bool,
     before: u64,
 }
 
-impl Progress {
+impl RunProgress {
     fn new(start: Instant, duration: Duration) -> Self {
         Self { start, duration, shown: false, before: 0 }
     }

@@ -12,11 +12,11 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use super::decided_by::DecidedBy;
+use super::decided_by::DecisionSources;
 use super::driver::ConnectionRun;
 use super::keys::name;
-use super::pace::Began;
-use super::tally::Outcome;
+use super::pace::StartReason;
+use super::tally::CallOutcome;
 use super::write_times::{TimedIo, WriteTimes};
 
 const PATH: &str = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit";
@@ -24,7 +24,7 @@ const PATH: &str = "/envoy.service.ratelimit.v3.RateLimitService/ShouldRateLimit
 type CallError = Box<dyn Error + Send + Sync>;
 
 /// Sends requests on one connection until the run ends.
-pub(super) async fn converse(
+pub(super) async fn run_connection(
     address: SocketAddr,
     domain: &str,
     mut run: ConnectionRun,
@@ -49,12 +49,12 @@ async fn exchange(
     let connection = tokio::spawn(connection);
     let url = format!("http://{address}{PATH}");
     while let Some(turn) = run.pace.next().await? {
-        if turn.began == Began::WhenDue {
+        if turn.began == StartReason::WhenDue {
             written.arm();
         }
         let mut calls = JoinSet::new();
         for _ in 0..run.pipeline {
-            let message = message(domain, run.keys.draw());
+            let message = message(domain, run.keys.next());
             calls.spawn(call(sender.clone(), url.clone(), message));
         }
         while let Some(done) = calls.join_next().await {
@@ -77,7 +77,7 @@ async fn call(
     mut sender: SendRequest<Full<Bytes>>,
     url: String,
     message: Bytes,
-) -> Result<(Outcome, DecidedBy), CallError> {
+) -> Result<(CallOutcome, DecisionSources), CallError> {
     let request = Request::post(url)
         .header("content-type", "application/grpc")
         .header("te", "trailers")
@@ -89,13 +89,13 @@ async fn call(
         trailers.get("grpc-status").is_some_and(|status| status.as_bytes() != b"0")
     });
     let body = body.to_bytes();
-    let mut by = DecidedBy::default();
+    let mut by = DecisionSources::default();
     by.add_protobuf(&body);
     // After the frame header of five bytes, the message begins with the overall code: field 1.
     let outcome = match body.get(5..7) {
-        Some([8, 1]) if !failed => Outcome::Allowed,
-        Some([8, 2]) if !failed => Outcome::Refused,
-        _ => Outcome::Failed,
+        Some([8, 1]) if !failed => CallOutcome::Allowed,
+        Some([8, 2]) if !failed => CallOutcome::Refused,
+        _ => CallOutcome::Failed,
     };
     Ok((outcome, by))
 }

@@ -2,10 +2,10 @@
 
 use std::net::SocketAddr;
 
-use super::decided_by::DecidedBy;
+use super::decided_by::DecisionSources;
 use super::keys::name;
-use super::pipelined::{Codec, Unreadable};
-use super::tally::Outcome;
+use super::pipelined::{Codec, InvalidAnswer};
+use super::tally::CallOutcome;
 use crate::args::BenchArgs;
 
 /// The HTTP/1.1 codec.
@@ -55,33 +55,33 @@ impl Codec for Http {
         }
     }
 
-    fn decode(&self, bytes: &[u8]) -> Result<Option<(usize, Outcome)>, Unreadable> {
+    fn decode(&self, bytes: &[u8]) -> Result<Option<(usize, CallOutcome)>, InvalidAnswer> {
         let mut lines = [httparse::EMPTY_HEADER; LINES];
         let mut response = httparse::Response::new(&mut lines);
         let head = match response.parse(bytes) {
             Ok(httparse::Status::Complete(head)) => head,
             Ok(httparse::Status::Partial) => return Ok(None),
-            Err(_) => return Err(Unreadable("something that is not HTTP")),
+            Err(_) => return Err(InvalidAnswer("something that is not HTTP")),
         };
         let length = response
             .headers
             .iter()
             .find(|line| line.name.eq_ignore_ascii_case("content-length"))
             .and_then(|line| std::str::from_utf8(line.value).ok()?.parse::<usize>().ok())
-            .ok_or(Unreadable("an answer without a length"))?;
+            .ok_or(InvalidAnswer("an answer without a length"))?;
         let end = head.saturating_add(length);
         if bytes.len() < end {
             return Ok(None);
         }
         let outcome = match response.code {
-            Some(200) => Outcome::Allowed,
-            Some(429) => Outcome::Refused,
-            _ => Outcome::Failed,
+            Some(200) => CallOutcome::Allowed,
+            Some(429) => CallOutcome::Refused,
+            _ => CallOutcome::Failed,
         };
         Ok(Some((end, outcome)))
     }
 
-    fn count_deciders(&self, answer: &[u8], by: &mut DecidedBy) {
+    fn count_deciders(&self, answer: &[u8], by: &mut DecisionSources) {
         by.add_json(answer);
     }
 }
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn parses_only_complete_answers() {
         for (status, outcome) in
-            [(200, Outcome::Allowed), (429, Outcome::Refused), (503, Outcome::Failed)]
+            [(200, CallOutcome::Allowed), (429, CallOutcome::Refused), (503, CallOutcome::Failed)]
         {
             let reply = format!("HTTP/1.1 {status} X\r\nContent-Length: 3\r\n\r\nabc");
             let bytes = format!("{reply}HTTP/1.1 200");

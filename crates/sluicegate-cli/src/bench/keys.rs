@@ -6,13 +6,13 @@ use rand_distr::{Distribution, Zipf};
 
 /// Draws callers from a uniform or a Zipf distribution.
 #[derive(Debug)]
-pub(super) struct Keys {
+pub(super) struct BenchKeys {
     random: SmallRng,
     count: u64,
     zipf: Option<Zipf<f64>>,
 }
 
-impl Keys {
+impl BenchKeys {
     /// Creates a generator; each `seed` has its own sequence.
     pub(super) fn new(count: u64, exponent: Option<f64>, seed: u64) -> Self {
         #[allow(clippy::cast_precision_loss, reason = "a billion callers at most")]
@@ -26,7 +26,7 @@ impl Keys {
         clippy::cast_sign_loss,
         reason = "ranks are whole numbers from 1 to the count"
     )]
-    pub(super) fn draw(&mut self) -> u64 {
+    pub(super) fn next(&mut self) -> u64 {
         match &self.zipf {
             None => self.random.random_range(0..self.count),
             Some(zipf) => (zipf.sample(&mut self.random) as u64).clamp(1, self.count) - 1,
@@ -58,14 +58,14 @@ mod tests {
 
     #[test]
     fn zipf_prefers_the_first_callers() {
-        let mut keys = Keys::new(1_000, Some(1.1), 7);
-        let drawn: Vec<u64> = (0..10_000).map(|_| keys.draw()).collect();
+        let mut keys = BenchKeys::new(1_000, Some(1.1), 7);
+        let drawn: Vec<u64> = (0..10_000).map(|_| keys.next()).collect();
         assert!(drawn.iter().all(|key| *key < 1_000));
         let first = drawn.iter().filter(|key| **key == 0).count();
         let tenth = drawn.iter().filter(|key| **key == 9).count();
         assert!(first > 5 * tenth, "{first} and {tenth}");
-        let mut keys = Keys::new(1_000, None, 7);
-        let first = (0..10_000).filter(|_| keys.draw() == 0).count();
+        let mut keys = BenchKeys::new(1_000, None, 7);
+        let first = (0..10_000).filter(|_| keys.next() == 0).count();
         assert!(first < 40, "{first}");
     }
 }

@@ -25,15 +25,15 @@ pub(super) struct Pace {
 
 /// A batch to send now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Turn {
+pub(super) struct DueBatch {
     /// The scheduled time, from which latency is measured.
     pub(super) due: Instant,
-    pub(super) began: Began,
+    pub(super) began: StartReason,
 }
 
 /// The reason why a batch is not sent earlier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Began {
+pub(super) enum StartReason {
     /// It follows the previous answer, in a closed loop.
     AtOnce,
     /// The client waited until it was due: a delay in sending it is the client's own.
@@ -44,7 +44,7 @@ pub(super) enum Began {
 
 impl Pace {
     /// The time for opening so many connections before the first batch is due.
-    pub(super) fn lead(rate: Option<u64>, connections: u32) -> Duration {
+    pub(super) fn lead_time(rate: Option<u64>, connections: u32) -> Duration {
         match rate {
             None => Duration::ZERO,
             Some(_) => Duration::from_millis(100) + Duration::from_micros(100) * connections,
@@ -73,10 +73,12 @@ impl Pace {
     ///
     /// Latency is measured from the scheduled time even if the connection was still busy then,
     /// because a real caller would have waited (this avoids coordinated omission).
-    pub(super) async fn next(&mut self) -> io::Result<Option<Turn>> {
+    pub(super) async fn next(&mut self) -> io::Result<Option<DueBatch>> {
         let now = Instant::now();
         let Some(every) = self.every else {
-            return Ok((now < self.end).then_some(Turn { due: now, began: Began::AtOnce }));
+            return Ok(
+                (now < self.end).then_some(DueBatch { due: now, began: StartReason::AtOnce })
+            );
         };
         let due = self.due;
         if due >= self.end || now >= self.end {
@@ -84,7 +86,7 @@ impl Pace {
         }
         self.due += every;
         if now >= due {
-            return Ok(Some(Turn { due, began: Began::HeldUp }));
+            return Ok(Some(DueBatch { due, began: StartReason::HeldUp }));
         }
         let wake_at = due + self.to_grain(due);
         let timer = match &mut self.timer {
@@ -92,7 +94,7 @@ impl Pace {
             none => none.insert(Timer::new()?),
         };
         timer.wait_until(wake_at).await?;
-        Ok(Some(Turn { due, began: Began::WhenDue }))
+        Ok(Some(DueBatch { due, began: StartReason::WhenDue }))
     }
 
     /// The time from `due` until the next wake-up.
@@ -115,7 +117,7 @@ mod tests {
         let mut pace = Pace::new(Some(100), (1, 2), 10, start, end);
         for number in 0..4_u32 {
             let due = start + Duration::from_millis(100) + Duration::from_millis(200) * number;
-            let turn = Turn { due, began: Began::HeldUp };
+            let turn = DueBatch { due, began: StartReason::HeldUp };
             assert_eq!(pace.next().await.unwrap(), Some(turn));
         }
     }
@@ -149,14 +151,14 @@ mod tests {
 
     #[tokio::test]
     async fn waits_for_a_batch_that_is_due_later() {
-        let start = Instant::now() + Pace::lead(Some(2_000), 1);
+        let start = Instant::now() + Pace::lead_time(Some(2_000), 1);
         let end = start + Duration::from_secs(100);
         let mut pace = Pace::new(Some(2_000), (0, 1), 1, start, end);
         let turn = pace.next().await.unwrap();
-        assert_eq!(turn, Some(Turn { due: start, began: Began::WhenDue }));
+        assert_eq!(turn, Some(DueBatch { due: start, began: StartReason::WhenDue }));
         assert!(Instant::now() >= start);
         // A closed loop does not wait.
         let turn = Pace::new(None, (0, 1), 1, start, end).next().await.unwrap();
-        assert_eq!(turn.unwrap().began, Began::AtOnce);
+        assert_eq!(turn.unwrap().began, StartReason::AtOnce);
     }
 }

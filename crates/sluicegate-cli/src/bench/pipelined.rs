@@ -7,9 +7,9 @@ use std::time::Instant;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use super::decided_by::DecidedBy;
+use super::decided_by::DecisionSources;
 use super::driver::ConnectionRun;
-use super::tally::Outcome;
+use super::tally::CallOutcome;
 
 /// The encoding of requests and the parsing of answers.
 pub(super) trait Codec {
@@ -17,18 +17,18 @@ pub(super) trait Codec {
     fn encode(&self, key: u64, out: &mut Vec<u8>);
 
     /// Parses the first answer. Returns its length and outcome, or `None` if it is incomplete.
-    fn decode(&self, bytes: &[u8]) -> Result<Option<(usize, Outcome)>, Unreadable>;
+    fn decode(&self, bytes: &[u8]) -> Result<Option<(usize, CallOutcome)>, InvalidAnswer>;
 
     /// Counts the decisions in an answer that the store did not make.
-    fn count_deciders(&self, _answer: &[u8], _by: &mut DecidedBy) {}
+    fn count_deciders(&self, _answer: &[u8], _by: &mut DecisionSources) {}
 }
 
 /// An invalid answer, with a description for the error message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Unreadable(pub(super) &'static str);
+pub(super) struct InvalidAnswer(pub(super) &'static str);
 
 /// Sends requests on one connection until the run ends.
-pub(super) async fn converse(
+pub(super) async fn run_connection(
     address: SocketAddr,
     codec: &impl Codec,
     mut run: ConnectionRun,
@@ -51,7 +51,7 @@ async fn exchange(
     while let Some(turn) = run.pace.next().await? {
         out.clear();
         for _ in 0..run.pipeline {
-            codec.encode(run.keys.draw(), &mut out);
+            codec.encode(run.keys.next(), &mut out);
         }
         run.tally.sent(turn.began, run.pipeline, || turn.due.elapsed());
         stream.write_all(&out).await?;
@@ -74,7 +74,7 @@ async fn exchange(
                         (done, left) = (done + length, left - 1);
                     }
                     Ok(None) => break,
-                    Err(Unreadable(found)) => {
+                    Err(InvalidAnswer(found)) => {
                         let text = format!("the server answered {found}");
                         return Err(io::Error::other(text));
                     }

@@ -86,15 +86,15 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::bench::pace::Began;
+    use crate::bench::pace::StartReason;
 
     #[test]
     fn reports_the_send_delay_of_the_client() {
         let mut tally = Tally::new();
-        tally.sent(Began::HeldUp, 3, || Duration::ZERO);
+        tally.sent(StartReason::HeldUp, 3, || Duration::ZERO);
         assert_eq!(send_delays(&tally), "100.0 % held up by the previous answer\n");
         for (count, micros) in [(990, 62), (7, 1_500)] {
-            tally.sent(Began::WhenDue, count, || Duration::from_micros(micros));
+            tally.sent(StartReason::WhenDue, count, || Duration::from_micros(micros));
         }
         assert_eq!(
             send_delays(&tally),

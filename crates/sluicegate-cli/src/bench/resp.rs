@@ -3,8 +3,8 @@
 use sluicegate::{Quota, Span};
 
 use super::keys::name;
-use super::pipelined::{Codec, Unreadable};
-use super::tally::Outcome;
+use super::pipelined::{Codec, InvalidAnswer};
+use super::tally::CallOutcome;
 
 /// The codec of the Redis protocol.
 #[derive(Debug)]
@@ -38,16 +38,16 @@ impl Codec for Resp {
         out.extend_from_slice(&self.after);
     }
 
-    fn decode(&self, bytes: &[u8]) -> Result<Option<(usize, Outcome)>, Unreadable> {
+    fn decode(&self, bytes: &[u8]) -> Result<Option<(usize, CallOutcome)>, InvalidAnswer> {
         const LINES: usize = 6;
         match bytes.first() {
             None => Ok(None),
-            Some(b'-') => Ok(line_end(bytes, 1).map(|end| (end, Outcome::Failed))),
+            Some(b'-') => Ok(line_end(bytes, 1).map(|end| (end, CallOutcome::Failed))),
             Some(b'*') => Ok(line_end(bytes, LINES).map(|end| {
                 let refused = bytes.get(4..6) == Some(b":1");
-                (end, if refused { Outcome::Refused } else { Outcome::Allowed })
+                (end, if refused { CallOutcome::Refused } else { CallOutcome::Allowed })
             })),
-            Some(_) => Err(Unreadable("something that is no reply to CL.THROTTLE")),
+            Some(_) => Err(InvalidAnswer("something that is no reply to CL.THROTTLE")),
         }
     }
 }
@@ -76,9 +76,9 @@ mod tests {
         let quota: Quota = "100/min burst 20".parse().unwrap();
         let resp = Resp::new(&quota, Span::from_secs(60));
         for (reply, outcome) in [
-            ("*5\r\n:0\r\n:20\r\n:19\r\n:-1\r\n:1\r\n", Outcome::Allowed),
-            ("*5\r\n:1\r\n:20\r\n:0\r\n:1\r\n:12\r\n", Outcome::Refused),
-            ("-ERR no\r\n", Outcome::Failed),
+            ("*5\r\n:0\r\n:20\r\n:19\r\n:-1\r\n:1\r\n", CallOutcome::Allowed),
+            ("*5\r\n:1\r\n:20\r\n:0\r\n:1\r\n:12\r\n", CallOutcome::Refused),
+            ("-ERR no\r\n", CallOutcome::Failed),
         ] {
             let bytes = format!("{reply}*5\r\n:0");
             assert_eq!(resp.decode(bytes.as_bytes()), Ok(Some((reply.len(), outcome))));

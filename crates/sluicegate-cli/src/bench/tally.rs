@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use hdrhistogram::Histogram;
 
-use super::decided_by::DecidedBy;
-use super::pace::Began;
+use super::decided_by::DecisionSources;
+use super::pace::StartReason;
 
 /// The outcome of one request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum CallOutcome {
     Allowed,
     Refused,
     /// An answer without a decision.
@@ -23,7 +23,7 @@ pub(super) struct Tally {
     pub(super) refused: u64,
     pub(super) errors: u64,
     /// Decisions without the store, if that is known.
-    pub(super) by: Option<DecidedBy>,
+    pub(super) by: Option<DecisionSources>,
     /// The latency of answers, in microseconds.
     pub(super) waits: Histogram<u64>,
     /// The time from due to sent, in microseconds, of requests that only the client could delay.
@@ -45,24 +45,29 @@ impl Tally {
             .unwrap_or_else(|_| unreachable!("the bounds are in order"));
         let delays = waits.clone();
         let (allowed, refused, errors, held_up) = (0, 0, 0, 0);
-        let (took, first_error, by) = (Duration::ZERO, None, Some(DecidedBy::default()));
+        let (took, first_error, by) = (Duration::ZERO, None, Some(DecisionSources::default()));
         Self { allowed, refused, errors, by, waits, delays, held_up, took, first_error }
     }
 
     /// Counts requests at their sending, with their delay since they were due.
-    pub(super) fn sent(&mut self, began: Began, count: u32, delay: impl FnOnce() -> Duration) {
+    pub(super) fn sent(
+        &mut self,
+        began: StartReason,
+        count: u32,
+        delay: impl FnOnce() -> Duration,
+    ) {
         match began {
-            Began::AtOnce => {}
-            Began::HeldUp => self.held_up += u64::from(count),
-            Began::WhenDue => self.delays.saturating_record_n(micros(delay()), count.into()),
+            StartReason::AtOnce => {}
+            StartReason::HeldUp => self.held_up += u64::from(count),
+            StartReason::WhenDue => self.delays.saturating_record_n(micros(delay()), count.into()),
         }
     }
 
-    pub(super) fn add(&mut self, outcome: Outcome, wait: Duration) {
+    pub(super) fn add(&mut self, outcome: CallOutcome, wait: Duration) {
         match outcome {
-            Outcome::Allowed => self.allowed += 1,
-            Outcome::Refused => self.refused += 1,
-            Outcome::Failed => self.errors += 1,
+            CallOutcome::Allowed => self.allowed += 1,
+            CallOutcome::Refused => self.refused += 1,
+            CallOutcome::Failed => self.errors += 1,
         }
         self.waits.saturating_record(micros(wait));
     }
@@ -105,9 +110,9 @@ mod tests {
     fn held_up_requests_have_no_send_delay() {
         let mut tally = Tally::new();
         let mut other = Tally::new();
-        other.sent(Began::WhenDue, 2, || Duration::from_micros(40));
-        other.sent(Began::HeldUp, 3, || Duration::from_secs(1));
-        other.sent(Began::AtOnce, 5, || Duration::from_secs(1));
+        other.sent(StartReason::WhenDue, 2, || Duration::from_micros(40));
+        other.sent(StartReason::HeldUp, 3, || Duration::from_secs(1));
+        other.sent(StartReason::AtOnce, 5, || Duration::from_secs(1));
         tally.merge(other);
         assert_eq!((tally.delays.len(), tally.delays.max(), tally.held_up), (2, 40, 3));
         assert_eq!((tally.answers(), tally.waits.len()), (0, 0));

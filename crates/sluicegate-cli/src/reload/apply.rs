@@ -7,12 +7,12 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use sluicegate::Store;
-use sluicegate_rules::{Report, RuleLimiter, RuleSet, Settings, Severity, Unreadable};
+use sluicegate_rules::{Report, RuleLimiter, RuleSet, Settings, Severity, UnreadableFile};
 use sluicegate_server::Reloads;
 use tracing::{debug, error, info, warn};
 
 use super::consistent_load::LoadedRules;
-use super::debounce::{Debounce, Next};
+use super::debounce::{Debounce, PollAction};
 use super::file_stamps::FileStamps;
 use crate::plural::counted;
 
@@ -63,7 +63,7 @@ impl<S: Store> RuleReloader<S> {
 
     /// Reads the files if they have changed and are the same as at the previous poll.
     pub(super) fn poll(&mut self) {
-        if self.debounce.next(FileStamps::at(&self.watched)) == Next::Read {
+        if self.debounce.next(FileStamps::at(&self.watched)) == PollAction::Read {
             self.read();
         }
     }
@@ -170,7 +170,7 @@ impl<S: Store> RuleReloader<S> {
 
 /// The reason why the rules are not replaced.
 enum Refused<'r> {
-    Unreadable(&'r Unreadable),
+    Unreadable(&'r UnreadableFile),
     Invalid(&'r Report),
     /// All rules are gone, without an explicit `rules: []`.
     Emptied(&'r Report),

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use sluicegate_rules::{RuleFile, Unreadable};
+use sluicegate_rules::{RuleFile, UnreadableFile};
 
 use super::file_stamps::FileStamps;
 
@@ -14,7 +14,7 @@ const MAX_ATTEMPTS: usize = 8;
 /// A file that changes while it is read therefore differs at the next poll.
 #[derive(Debug)]
 pub(crate) struct LoadedRules {
-    pub(crate) file: Result<RuleFile, Unreadable>,
+    pub(crate) file: Result<RuleFile, UnreadableFile>,
     /// The paths to watch: the file, its includes and their folders.
     pub(super) watched: Vec<PathBuf>,
     pub(super) stamps: FileStamps,
@@ -35,7 +35,7 @@ impl LoadedRules {
     fn with(
         path: &Path,
         known: &[PathBuf],
-        mut load: impl FnMut(&Path) -> Result<RuleFile, Unreadable>,
+        mut load: impl FnMut(&Path) -> Result<RuleFile, UnreadableFile>,
         mut stamps_at: impl FnMut(&[PathBuf]) -> FileStamps,
     ) -> Self {
         let mut paths = known.to_vec();

@@ -13,7 +13,7 @@ pub(super) struct Debounce<L> {
 
 /// The action after a poll.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum PollAction {
     /// Do nothing, because the files are unchanged since the last read.
     Rest,
     /// Poll again, because the files are changing and may be incomplete.
@@ -29,14 +29,14 @@ impl<L: PartialEq> Debounce<L> {
     }
 
     /// The action for the observation of this poll.
-    pub(super) fn next(&mut self, now: L) -> Next {
+    pub(super) fn next(&mut self, now: L) -> PollAction {
         if now == self.read {
             self.changed = None;
-            return Next::Rest;
+            return PollAction::Rest;
         }
         let stable = self.changed.as_ref() == Some(&now);
         self.changed = Some(now);
-        if stable { Next::Read } else { Next::Wait }
+        if stable { PollAction::Read } else { PollAction::Wait }
     }
 
     /// Records a read, with the observation from before it.
@@ -47,11 +47,11 @@ impl<L: PartialEq> Debounce<L> {
 
 #[cfg(test)]
 mod tests {
-    use super::Next::{Read, Rest, Wait};
+    use super::PollAction::{Read, Rest, Wait};
     use super::*;
 
     /// The actions for successive observations, if each read finds the last one.
-    fn actions(polls: &str) -> Vec<Next> {
+    fn actions(polls: &str) -> Vec<PollAction> {
         let mut debounce = Debounce::new('a');
         let mut actions = Vec::new();
         for observation in polls.chars() {

@@ -5,13 +5,13 @@ use std::time::Duration;
 
 use sluicegate_server::{Addresses, Drained};
 
-use super::rules::Rules;
+use super::rules::InitialRules;
 
 /// The listeners, the number of rules, and example commands.
 pub(super) fn greeting(
     addresses: &Addresses,
     store: &str,
-    rules: &Rules,
+    rules: &InitialRules,
     proxies: &[String],
 ) -> String {
     let version = env!("CARGO_PKG_VERSION");
@@ -74,7 +74,7 @@ fn reachable(address: SocketAddr) -> SocketAddr {
 }
 
 /// The line about the shutdown.
-pub(super) fn farewell(drained: Drained, shutdown_timeout: Duration) -> String {
+pub(super) fn shutdown_message(drained: Drained, shutdown_timeout: Duration) -> String {
     match drained {
         Drained::All => "sluicegate: stopped; every request was answered\n".to_owned(),
         Drained::Cut { connections } => format!(
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn examples_name_an_address_to_connect_to() {
-        let Ok(rules) = Rules::of(None) else { panic!("no built-in rules") };
+        let Ok(rules) = InitialRules::of(None) else { panic!("no built-in rules") };
         for (listening, url) in [
             ("127.0.0.1:7070", "http://127.0.0.1:7070/"),
             ("0.0.0.0:80", "http://127.0.0.1:80/"),
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn no_examples_if_a_proxy_header_is_required() {
-        let Ok(rules) = Rules::of(None) else { panic!("no built-in rules") };
+        let Ok(rules) = InitialRules::of(None) else { panic!("no built-in rules") };
         let proxies = ["10.0.0.0/8".to_owned(), "::1".to_owned()];
         let greeting = greeting(&at("127.0.0.1:7070"), "memory", &rules, &proxies);
         assert!(greeting.ends_with("begin with a PROXY header, from 10.0.0.0/8, ::1\n"));
@@ -123,7 +123,7 @@ mod tests {
     #[test]
     fn the_last_line_counts_closed_connections() {
         let after = Duration::from_secs(10);
-        let line = |connections| farewell(Drained::Cut { connections }, after);
+        let line = |connections| shutdown_message(Drained::Cut { connections }, after);
         assert_eq!(
             line(1),
             "sluicegate: stopped; 1 connection was still busy after 10s and was closed\n"

@@ -24,7 +24,7 @@ pub(super) async fn connect(
     let options = options(settings)?.memory(memory).secret(secret).on_event(log);
     let address = options.address();
     let store = Redis::start(options).map_err(|error| unusable(settings, &error))?;
-    store.reached(FIRST_CONTACT).await;
+    store.wait_until_connected(FIRST_CONTACT).await;
     let status = status(&address, settings.url.primary(), &store.health());
     Ok((store, status))
 }

@@ -16,7 +16,7 @@ use crate::reload::LoadedRules;
 const BUILT_IN: &str = include_str!("built_in.yaml");
 
 /// The initial rules, their settings and their origin.
-pub(super) struct Rules {
+pub(super) struct InitialRules {
     pub(super) set: RuleSet,
     /// The `store` and `listen` settings of the file.
     pub(super) settings: Settings,
@@ -24,7 +24,7 @@ pub(super) struct Rules {
     pub(super) file: Option<(PathBuf, LoadedRules)>,
 }
 
-impl Rules {
+impl InitialRules {
     /// Loads a file, or the built-in rules; prints errors and warnings to standard error.
     pub(super) fn of(config: Option<&Path>) -> Result<Self, CliError> {
         let Some(path) = config else {
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn built_in_rules_are_valid() {
-        let Ok(built_in) = Rules::of(None) else { panic!("the built-in rules have errors") };
+        let Ok(built_in) = InitialRules::of(None) else { panic!("the built-in rules have errors") };
         assert_eq!(built_in.set.rules().len(), 2);
         assert_eq!(built_in.summary(), "2 built-in rules; use --config FILE for your own");
     }

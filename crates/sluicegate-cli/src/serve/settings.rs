@@ -15,13 +15,13 @@ use sluicegate_server::Addresses;
 
 use super::store_args::StoreArgs;
 use crate::args::ServeArgs;
-use crate::args::interval::Interval;
+use crate::args::interval::IntervalArg;
 
 const DEFAULT_SNAPSHOT_EVERY: Duration = Duration::from_secs(60);
 
 /// The settings of the program, fixed until it ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Settings {
+pub(crate) struct ServeSettings {
     /// The addresses of the listeners.
     pub(crate) addresses: Addresses,
     /// The password for clients of the Redis protocol.
@@ -50,7 +50,7 @@ pub(crate) struct Settings {
     pub(crate) node: Option<String>,
 }
 
-impl Settings {
+impl ServeSettings {
     /// Combines the arguments, which take precedence, with the settings of the rule file.
     pub(super) fn of(
         args: &ServeArgs,
@@ -80,7 +80,7 @@ impl Settings {
         let file_snapshot = memory.snapshot.clone().filter(|_| redis.is_none());
         let max = args.memory_max.map(|max| max.0);
         let file_max = memory.max.map(|max| usize::try_from(max).unwrap_or(usize::MAX));
-        let every = args.snapshot_every.map(|Interval(every)| every);
+        let every = args.snapshot_every.map(|IntervalArg(every)| every);
         let file_every = memory.snapshot_every.map(Duration::from);
         Ok(Self {
             addresses,

@@ -10,13 +10,13 @@ use sluicegate_server::Snapshots;
 use tracing::{debug, warn};
 
 use crate::plural::counted;
-use crate::serve::Settings;
+use crate::serve::ServeSettings;
 
 /// The result of the last snapshot.
 type LastResult = Arc<Mutex<Option<Result<SaveReport, SnapshotWriteError>>>>;
 
 /// The options of the memory store.
-pub(crate) fn memory_options(settings: &Settings) -> MemoryOptions {
+pub(crate) fn memory_options(settings: &ServeSettings) -> MemoryOptions {
     let options = MemoryOptions::new();
     match settings.memory_max {
         Some(max) => options.max_bytes(max),
@@ -25,7 +25,7 @@ pub(crate) fn memory_options(settings: &Settings) -> MemoryOptions {
 }
 
 /// Builds a limiter on the memory store. Returns it with a line about the restored snapshot.
-pub(crate) fn limiter(settings: &Settings) -> Result<(Limiter, Option<String>)> {
+pub(crate) fn limiter(settings: &ServeSettings) -> Result<(Limiter, Option<String>)> {
     let options = memory_options(settings);
     let Some(path) = &settings.snapshot else {
         return Ok((Limiter::new(options.build()?), None));
@@ -56,7 +56,7 @@ impl SnapshotTask {
                 Ok(SaveReport { counters, bytes, .. }) => debug!(counters, bytes, "snapshot taken"),
                 Err(error) => warn!("{error}"),
             }
-            snapshots.tell(&outcome);
+            snapshots.record(&outcome);
             *result.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome);
         };
         let autosave = Autosave::start(limiter, &path, every, report)

@@ -6,12 +6,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use anyhow::{Context, Result, anyhow};
 use sluicegate::{Limiter, Store};
-use sluicegate_audit::{Header, Recorder, RecordingStore, TraceWriter, WriteFailure, WriteReport};
+use sluicegate_audit::{
+    Recorder, RecordingStore, TraceHeader, TraceWriter, WriteFailure, WriteReport,
+};
 use sluicegate_rules::RuleSet;
 use sluicegate_server::{Addresses, Protocol};
 use tracing::{debug, error, warn};
 
-use super::Settings;
+use super::ServeSettings;
 use crate::output::print_status;
 use crate::plural::counted;
 
@@ -27,18 +29,18 @@ impl TraceTask {
     /// Creates the trace file, if --trace is set.
     ///
     /// Called after binding, so that a failed start leaves the trace of a running server untouched.
-    pub(super) fn start(settings: &Settings, addresses: &Addresses) -> Result<Option<Self>> {
+    pub(super) fn start(settings: &ServeSettings, addresses: &Addresses) -> Result<Option<Self>> {
         let Some(path) = &settings.trace else { return Ok(None) };
         let node = match &settings.node {
             Some(node) => node.clone(),
             None => default_name(addresses),
         };
         let is_shared = settings.redis.is_some();
-        let header = Header {
+        let header = TraceHeader {
             nodes: settings.redis.as_ref().and_then(|redis| redis.nodes),
             // The trace does not contain the earlier counts of a shared store or a snapshot.
             fresh: (is_shared || settings.snapshot.is_some()).then_some(false),
-            ..Header::default()
+            ..TraceHeader::default()
         };
         let has_warned = AtomicBool::new(false);
         let log = move |failure: &WriteFailure| match failure {

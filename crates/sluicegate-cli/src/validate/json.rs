@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use serde::Serialize;
-use sluicegate_rules::{Diagnostic, Report, RuleFile, RuleSet, Severity, Unreadable};
+use sluicegate_rules::{Diagnostic, Report, RuleFile, RuleSet, Severity, UnreadableFile};
 
 #[derive(Default, Serialize)]
 struct Validated<'r> {
@@ -54,7 +54,7 @@ pub(super) fn text(path: &Path, file: &RuleFile, envelope: bool, ok: bool) -> Re
 }
 
 /// The report line for a file that could not be read.
-pub(super) fn unreadable(path: &Path, unreadable: &Unreadable) -> Result<String> {
+pub(super) fn unreadable(path: &Path, unreadable: &UnreadableFile) -> Result<String> {
     line(&Validated {
         path: path.display().to_string(),
         unreadable: Some(unreadable.reason()),

@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use sluicegate_rules::{DiskFiles, FileSource, RuleFile, Unreadable};
+use sluicegate_rules::{DiskFiles, FileSource, RuleFile, UnreadableFile};
 
 /// The name of standard input in reports.
 const NAME: &str = "<stdin>";
@@ -12,7 +12,7 @@ const NAME: &str = "<stdin>";
 const MAX_BYTES: u64 = 64 << 20;
 
 /// Loads a rule file from standard input; its paths are relative to the current folder.
-pub(super) fn load() -> Result<RuleFile, Unreadable> {
+pub(super) fn load() -> Result<RuleFile, UnreadableFile> {
     let env = |name: &str| std::env::var(name).ok();
     RuleFile::load_with(Path::new(NAME), &StdinAndDisk, &env)
 }

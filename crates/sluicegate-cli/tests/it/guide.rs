@@ -12,20 +12,20 @@ fn guide() -> PathBuf {
 }
 
 /// A code block of the guide.
-struct Block {
+struct CodeBlock {
     kind: String,
     first: usize,
     end: usize,
 }
 
-fn blocks(lines: &[String]) -> Vec<Block> {
+fn blocks(lines: &[String]) -> Vec<CodeBlock> {
     let mut blocks = Vec::new();
-    let mut open: Option<Block> = None;
+    let mut open: Option<CodeBlock> = None;
     for (index, line) in lines.iter().enumerate() {
         let Some(kind) = line.strip_prefix("```") else { continue };
         match open.take() {
-            Some(block) => blocks.push(Block { end: index, ..block }),
-            None => open = Some(Block { kind: kind.to_owned(), first: index + 1, end: 0 }),
+            Some(block) => blocks.push(CodeBlock { end: index, ..block }),
+            None => open = Some(CodeBlock { kind: kind.to_owned(), first: index + 1, end: 0 }),
         }
     }
     blocks

@@ -1,6 +1,6 @@
 //! Disguised requests for `/login`, which must not evade its limit behind any proxy.
 
-use super::proxies::{Proxy, Without};
+use super::proxies::{FailureMode, Proxy};
 use super::proxy_setup::Edge;
 use super::{documented_proxies, envoy, proxies};
 
@@ -100,7 +100,7 @@ fn attack(name: &str, edge: &Edge) {
 #[test]
 fn disguises_fail_at_the_http_proxy_examples() {
     for proxy in Proxy::ALL {
-        let edge = proxies::start(proxy, Without::Open);
+        let edge = proxies::start(proxy, FailureMode::Open);
         attack(&format!("example of {proxy:?}"), &edge);
         // Spellings that some services normalise; the rules of the examples do so, too.
         for target in ["/LOGIN", "/Login/", "/login.", "/login%20", "/login%0a"] {

@@ -8,7 +8,7 @@ use sluicegate_testkit::Server;
 
 use super::http::{post, status};
 use super::program::{Folder, Serving, sluicegate};
-use super::proxies::{self, Proxy, Without};
+use super::proxies::{self, FailureMode, Proxy};
 use super::proxy_setup::Edge;
 
 const GUESSES: usize = 200;
@@ -96,7 +96,7 @@ fn limits_concurrent_guesses_on_redis() {
 #[test]
 fn limits_concurrent_guesses_behind_nginx() {
     let rules = patient("examples/nginx/rules.yaml");
-    let edge = proxies::start_with(Proxy::Nginx, Without::Closed, &rules);
+    let edge = proxies::start_with(Proxy::Nginx, FailureMode::Closed, &rules);
     let (evaluated, unsure) = (AtomicUsize::new(0), AtomicBool::new(false));
     let report =
         r#"{"attributes":{"method":"POST","path":"/session","ip":"127.0.0.1"},"status":401}"#;

@@ -19,7 +19,7 @@ pub(super) enum Proxy {
 
 /// The failure mode while Sluicegate is unreachable.
 #[derive(Clone, Copy, PartialEq)]
-pub(super) enum Without {
+pub(super) enum FailureMode {
     Open,
     Closed,
 }
@@ -33,7 +33,13 @@ impl Proxy {
     }
 
     /// The example on free ports.
-    fn config(self, port: u16, sluicegate: &str, service: &Service, without: Without) -> String {
+    fn config(
+        self,
+        port: u16,
+        sluicegate: &str,
+        service: &Service,
+        without: FailureMode,
+    ) -> String {
         let own = |default: &str| match default {
             "10000" => port.to_string(),
             "8080" => service.port.to_string(),
@@ -68,7 +74,7 @@ impl Proxy {
             Self::Caddy => "reverse_proxy @unasked 127.0.0.1:8080",
         };
         let service = open.replace("8080", service.trim_end_matches(';'));
-        texts.push((open, if without == Without::Open { service } else { String::new() }));
+        texts.push((open, if without == FailureMode::Open { service } else { String::new() }));
         substituted(fs::read_to_string(self.example(name)).unwrap(), &texts)
     }
 
@@ -95,12 +101,12 @@ impl Proxy {
     }
 }
 
-pub(super) fn start(proxy: Proxy, without: Without) -> Edge {
+pub(super) fn start(proxy: Proxy, without: FailureMode) -> Edge {
     start_with(proxy, without, &fs::read_to_string(proxy.example("rules.yaml")).unwrap())
 }
 
 /// Starts the example with these rules.
-pub(super) fn start_with(proxy: Proxy, without: Without, rules: &str) -> Edge {
+pub(super) fn start_with(proxy: Proxy, without: FailureMode, rules: &str) -> Edge {
     let (folder, port, service) = (Folder::new(), free_port(), service());
     let rules = folder.write("rules.yaml", rules);
     let serving =
@@ -112,7 +118,7 @@ pub(super) fn start_with(proxy: Proxy, without: Without, rules: &str) -> Edge {
 #[test]
 fn proxies_limit_clients_and_send_headers() {
     for proxy in Proxy::ALL {
-        let edge = start(proxy, Without::Open);
+        let edge = start(proxy, FailureMode::Open);
         let allowed = edge.get("/login?next=/", "ann");
         assert_eq!((allowed.status, allowed.body()), (200, "hi\n"), "{proxy:?}");
         assert_eq!(allowed.header("content-type"), ["text/plain"], "the service's own");
@@ -149,7 +155,7 @@ const USED: u64 = 400;
 #[test]
 fn forged_headers_select_no_counter() {
     for proxy in Proxy::ALL {
-        let edge = start(proxy, Without::Open);
+        let edge = start(proxy, FailureMode::Open);
         let left = |forged: &str| -> u64 {
             let answer = edge.get("/", &format!("ann\r\n{forged}"));
             assert_eq!(answer.status, 200, "{proxy:?}, {forged}: {}", answer.text);
@@ -177,10 +183,10 @@ fn forged_headers_select_no_counter() {
 #[test]
 fn the_failure_mode_of_the_proxy_applies_without_sluicegate() {
     for (proxy, without, status) in [
-        (Proxy::Nginx, Without::Open, 200),
-        (Proxy::Nginx, Without::Closed, 500),
-        (Proxy::Caddy, Without::Open, 200),
-        (Proxy::Caddy, Without::Closed, 502),
+        (Proxy::Nginx, FailureMode::Open, 200),
+        (Proxy::Nginx, FailureMode::Closed, 500),
+        (Proxy::Caddy, FailureMode::Open, 200),
+        (Proxy::Caddy, FailureMode::Closed, 502),
     ] {
         let mut edge = start(proxy, without);
         let (code, _, log) = edge.sluicegate.take().unwrap().stop("-TERM");

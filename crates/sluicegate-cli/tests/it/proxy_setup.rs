@@ -43,28 +43,31 @@ impl Edge {
         let edge = Self { proxy, port, sluicegate: Some(sluicegate), service, _folder: folder };
         let log = || fs::read_to_string(&log).unwrap_or_default();
         eventually(
-            || Answer::of(port, "/", "probe").map_or_else(log, |found| found.status.to_string()),
+            || {
+                ProxyResponse::of(port, "/", "probe")
+                    .map_or_else(log, |found| found.status.to_string())
+            },
             |found| found == "200",
         );
         edge
     }
 
     /// The answer for a user; `user` may end with more header lines.
-    pub(super) fn get(&self, path: &str, user: &str) -> Answer {
-        Answer::of(self.port, path, user).unwrap()
+    pub(super) fn get(&self, path: &str, user: &str) -> ProxyResponse {
+        ProxyResponse::of(self.port, path, user).unwrap()
     }
 
     /// Sends a request from another address of this machine.
-    pub(super) fn get_from(&self, address: Ipv4Addr, path: &str) -> Answer {
+    pub(super) fn get_from(&self, address: Ipv4Addr, path: &str) -> ProxyResponse {
         let head = format!("GET {path} HTTP/1.1\r\nhost: edge\r\nconnection: close\r\n\r\n");
-        Answer::to(connect_from(address, self.port), head.as_bytes())
+        ProxyResponse::to(connect_from(address, self.port), head.as_bytes())
     }
 
     /// Sends raw bytes. Returns the answer and the targets that the service received.
-    pub(super) fn send(&self, bytes: &[u8]) -> (Answer, Vec<String>) {
+    pub(super) fn send(&self, bytes: &[u8]) -> (ProxyResponse, Vec<String>) {
         self.service.targets.lock().unwrap().clear();
         let stream = TcpStream::connect(("127.0.0.1", self.port)).unwrap();
-        let answer = Answer::to(stream, bytes);
+        let answer = ProxyResponse::to(stream, bytes);
         (answer, self.service.targets.lock().unwrap().clone())
     }
 
@@ -127,12 +130,12 @@ fn connect_from(address: Ipv4Addr, port: u16) -> TcpStream {
 }
 
 /// An answer of a proxy.
-pub(super) struct Answer {
+pub(super) struct ProxyResponse {
     pub(super) status: u16,
     pub(super) text: String,
 }
 
-impl Answer {
+impl ProxyResponse {
     /// The answer for a user at this port, or `None` without one.
     fn of(port: u16, path: &str, user: &str) -> Option<Self> {
         let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::thread;
 
-use sluicegate_testkit::{Server, ServerKind, Value, free_port, retry_if_stalled};
+use sluicegate_testkit::{RespValue, Server, ServerKind, free_port, retry_if_stalled};
 
 use super::eventually::eventually;
 use super::http::{get, metrics, post, status};
@@ -272,7 +272,7 @@ fn a_stopped_node_leaves_the_list_of_nodes() {
     };
     ready("2");
     assert_eq!(stops.stop("-TERM").0, Some(0));
-    assert_eq!(server.command(&["ZCARD", "sluicegate:1:nodes"]), Value::Integer(1));
+    assert_eq!(server.command(&["ZCARD", "sluicegate:1:nodes"]), RespValue::Integer(1));
     ready("1");
 }
 

@@ -9,12 +9,12 @@ use std::thread;
 use sluicegate::{Check, Clock, ManualClock, Set, Span, Store, Time};
 
 use super::invocation::Invocation;
-use super::script::{Before, Kept, Turn};
+use super::script::{IssuedReceipt, PrecedingAction, ScriptedCall};
 use crate::subject::block_on;
 
 /// A store, the right to advance its clock, and the tickets that order the calls.
 #[derive(Debug)]
-pub(super) struct Venue<S> {
+pub(super) struct SharedStore<S> {
     store: S,
     clock: ManualClock,
     /// Held by the one thread that advances the clock: two at once could set it back.
@@ -22,7 +22,7 @@ pub(super) struct Venue<S> {
     tickets: AtomicU64,
 }
 
-impl<S: Store> Venue<S> {
+impl<S: Store> SharedStore<S> {
     pub(super) fn new(make: &mut impl FnMut(ManualClock) -> S) -> Self {
         let clock = ManualClock::default();
         let store = make(clock.clone());
@@ -34,12 +34,12 @@ impl<S: Store> Venue<S> {
     }
 
     /// Runs each script on a thread of its own; all of them start together.
-    pub(super) fn play<'a>(&self, scripts: Vec<Vec<Turn<'a>>>) -> Vec<Invocation<'a>> {
+    pub(super) fn run<'a>(&self, scripts: Vec<Vec<ScriptedCall<'a>>>) -> Vec<Invocation<'a>> {
         let missing = &AtomicUsize::new(scripts.len());
         // Shared receipts, so that two threads can race for one.
         let kept = &Mutex::new(Vec::new());
         let mut operations: Vec<Invocation<'a>> = thread::scope(|scope| {
-            let start = |(thread, turns): (usize, Vec<Turn<'a>>)| {
+            let start = |(thread, turns): (usize, Vec<ScriptedCall<'a>>)| {
                 scope.spawn(move || {
                     wait_for_all(missing);
                     let take = |turn| self.take(thread, turn, kept);
@@ -60,16 +60,16 @@ impl<S: Store> Venue<S> {
     fn take<'a>(
         &self,
         thread: usize,
-        turn: &Turn<'a>,
-        kept: &Mutex<Vec<Kept<'a>>>,
+        turn: &ScriptedCall<'a>,
+        kept: &Mutex<Vec<IssuedReceipt<'a>>>,
     ) -> Invocation<'a> {
         match turn.before {
-            Before::Nothing => {}
-            Before::Yield => thread::yield_now(),
-            Before::Advance(by) => self.advance(by),
+            PrecedingAction::Nothing => {}
+            PrecedingAction::Yield => thread::yield_now(),
+            PrecedingAction::Advance(by) => self.advance(by),
         }
         let checks = turn.checks(&lock(kept));
-        let operation = self.ask(thread, checks, turn.independent);
+        let operation = self.invoke(thread, checks, turn.independent);
         let receipt = |(check, decision): (&Check<'a>, &Option<_>)| {
             decision.as_ref().and_then(sluicegate::Decision::receipt).map(|found| (*check, *found))
         };
@@ -78,7 +78,12 @@ impl<S: Store> Venue<S> {
         operation
     }
 
-    fn ask<'a>(&self, thread: usize, checks: Vec<Check<'a>>, independent: bool) -> Invocation<'a> {
+    fn invoke<'a>(
+        &self,
+        thread: usize,
+        checks: Vec<Check<'a>>,
+        independent: bool,
+    ) -> Invocation<'a> {
         let mut decisions = vec![None; checks.len()];
         let earliest = self.clock.now();
         let invoked = self.tickets.fetch_add(1, Ordering::SeqCst);

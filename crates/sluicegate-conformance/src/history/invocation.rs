@@ -2,7 +2,7 @@
 
 use sluicegate::{Applied, ChargeId, Check, Decision, Set, Time};
 
-use crate::subject::{Bare, Subject};
+use crate::subject::{MapStore, Subject};
 
 /// One call of a store: the set, the answer, and the tickets around it.
 #[derive(Debug, Clone)]
@@ -28,7 +28,7 @@ impl Invocation<'_> {
     }
 
     /// Returns the answer of `state` at the time of this operation.
-    pub(super) fn replay(&self, state: &mut Bare) -> (Applied, Vec<Option<Decision>>) {
+    pub(super) fn replay(&self, state: &mut MapStore) -> (Applied, Vec<Option<Decision>>) {
         let id = Self::id(self.invoked);
         let set = if self.independent {
             Set::independent(&self.checks, id)
@@ -40,7 +40,7 @@ impl Invocation<'_> {
     }
 
     /// Returns whether `state` gives the recorded answer; `state` is advanced by it.
-    pub(super) fn fits(&self, state: &mut Bare) -> bool {
+    pub(super) fn fits(&self, state: &mut MapStore) -> bool {
         let (applied, decisions) = self.replay(state);
         applied == self.applied && decisions == self.decisions
     }

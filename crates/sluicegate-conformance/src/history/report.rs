@@ -5,12 +5,15 @@ use std::fmt::{self, Display, Formatter};
 use sluicegate::{Answer, Applied, ChargeId, Check, Decision, Mode, Operation, Ruling, Span, Time};
 
 use super::invocation::Invocation;
-use super::search::{self, Stuck};
-use crate::subject::Bare;
+use super::search::{self, NotLinearizable};
+use crate::subject::MapStore;
 
 /// Describes the longest order found, and why it could not be extended.
-pub(super) fn stuck(operations: &[Invocation<'_>], Stuck(order): &Stuck) -> String {
-    let mut state = Bare::default();
+pub(super) fn not_linearizable(
+    operations: &[Invocation<'_>],
+    NotLinearizable(order): &NotLinearizable,
+) -> String {
+    let mut state = MapStore::default();
     for index in order {
         operations[*index].replay(&mut state);
     }
@@ -18,7 +21,7 @@ pub(super) fn stuck(operations: &[Invocation<'_>], Stuck(order): &Stuck) -> Stri
         .into_iter()
         .map(|index| {
             let (applied, decisions) = operations[index].replay(&mut state.clone());
-            format!("{index:>4} would be {}", Answered(&applied, &decisions))
+            format!("{index:>4} would be {}", SetOutcome(&applied, &decisions))
         })
         .collect();
     format!(
@@ -40,14 +43,14 @@ pub(super) fn untimely(operations: &[Invocation<'_>], index: usize) -> String {
         "operation {index} was decided at a time that its clock did not show during the call\n{}\
          the clock showed {} before it and {} after it\n",
         all(operations),
-        Since(start, earliest),
-        Since(start, latest),
+        RelativeTime(start, earliest),
+        RelativeTime(start, latest),
     )
 }
 
 fn all(operations: &[Invocation<'_>]) -> String {
     let start = start(operations);
-    let line = |(index, operation)| format!("{index:>4} {}\n", Line(start, operation));
+    let line = |(index, operation)| format!("{index:>4} {}\n", OperationLine(start, operation));
     operations.iter().enumerate().map(line).collect()
 }
 
@@ -57,44 +60,44 @@ fn start(operations: &[Invocation<'_>]) -> Time {
 }
 
 /// One operation on one line.
-struct Line<'s, 'a>(Time, &'s Invocation<'a>);
+struct OperationLine<'s, 'a>(Time, &'s Invocation<'a>);
 
-impl Display for Line<'_, '_> {
+impl Display for OperationLine<'_, '_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let Self(start, operation) = self;
         let Invocation { thread, invoked, returned, applied, decisions, .. } = operation;
         let mode = if operation.independent { "each of " } else { "" };
         let checks: Vec<String> =
-            operation.checks.iter().map(|check| Asked(check).to_string()).collect();
+            operation.checks.iter().map(|check| CheckLine(check).to_string()).collect();
         write!(
             f,
             "thread {thread}, tickets {invoked} to {returned}, at {}: {mode}{} -> {}",
-            Since(*start, applied.now),
+            RelativeTime(*start, applied.now),
             checks.join(", "),
-            Answered(applied, decisions),
+            SetOutcome(applied, decisions),
         )
     }
 }
 
 /// A time relative to the start of the history.
-struct Since(Time, Time);
+struct RelativeTime(Time, Time);
 
-impl Display for Since {
+impl Display for RelativeTime {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "+{}", self.1.since(self.0))
     }
 }
 
 /// A check.
-struct Asked<'s, 'a>(&'s Check<'a>);
+struct CheckLine<'s, 'a>(&'s Check<'a>);
 
-impl Display for Asked<'_, '_> {
+impl Display for CheckLine<'_, '_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let check = self.0;
         let or = if check.is_alternative() { "or " } else { "" };
-        let gate = if check.gate() == Mode::Shadow { "observed " } else { "" };
+        let mode = if check.mode() == Mode::Shadow { "observed " } else { "" };
         let key = String::from_utf8_lossy(check.key());
-        write!(f, "{or}{gate}{}({key}) ", check.limit().name())?;
+        write!(f, "{or}{mode}{}({key}) ", check.limit().name())?;
         match check.operation() {
             Operation::Take(take) if take.most() == 0 => f.write_str("peek"),
             Operation::Take(take) => {
@@ -102,14 +105,14 @@ impl Display for Asked<'_, '_> {
                 if take.most() > take.least() {
                     write!(f, " to {}", take.most())?;
                 }
-                take.patience().map_or(Ok(()), |patience| write!(f, " within {patience}"))
+                take.max_delay().map_or(Ok(()), |patience| write!(f, " within {patience}"))
             }
             Operation::Charge(cost) => write!(f, "charge {cost}"),
             Operation::Refund(cost) => write!(f, "refund {cost}"),
             Operation::Settle { receipt, actual } => {
-                write!(f, "settle {} to {actual}", Name(receipt.id()))
+                write!(f, "settle {} to {actual}", ReceiptName(receipt.id()))
             }
-            Operation::Renew(receipt) => write!(f, "renew {}", Name(receipt.id())),
+            Operation::Renew(receipt) => write!(f, "renew {}", ReceiptName(receipt.id())),
             Operation::Rescale { from, id } => write!(f, "rescale {:x} from {from}", id.to_bits()),
             Operation::Reset => f.write_str("reset"),
         }
@@ -117,9 +120,9 @@ impl Display for Asked<'_, '_> {
 }
 
 /// The name of a receipt: the ticket of its set, and the index of its check.
-struct Name(ChargeId);
+struct ReceiptName(ChargeId);
 
-impl Display for Name {
+impl Display for ReceiptName {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let bits = self.0.to_bits();
         write!(f, "receipt {}.{}", bits >> 8, bits & 0xff)
@@ -127,9 +130,9 @@ impl Display for Name {
 }
 
 /// The answer to a set.
-struct Answered<'s>(&'s Applied, &'s [Option<Decision>]);
+struct SetOutcome<'s>(&'s Applied, &'s [Option<Decision>]);
 
-impl Display for Answered<'_> {
+impl Display for SetOutcome<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(match self.0.ruling {
             Ruling::Admitted => "admitted",
@@ -138,7 +141,9 @@ impl Display for Answered<'_> {
             Ruling::Contradictory => "contradictory",
         })?;
         let each = |decision: &Option<Decision>| {
-            decision.as_ref().map_or_else(|| "not asked".to_owned(), |it| Decided(it).to_string())
+            decision
+                .as_ref()
+                .map_or_else(|| "not asked".to_owned(), |it| DecisionOutcome(it).to_string())
         };
         let decisions: Vec<String> = self.1.iter().map(each).collect();
         write!(f, " [{}]", decisions.join("; "))
@@ -146,9 +151,9 @@ impl Display for Answered<'_> {
 }
 
 /// The decision on one of its checks.
-struct Decided<'s>(&'s Decision);
+struct DecisionOutcome<'s>(&'s Decision);
 
-impl Display for Decided<'_> {
+impl Display for DecisionOutcome<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let decision = self.0;
         match decision.answer() {
@@ -161,7 +166,7 @@ impl Display for Decided<'_> {
         }?;
         write!(f, ", {} left, fresh in {}", decision.remaining(), decision.reset_after())?;
         match decision.receipt() {
-            Some(receipt) => write!(f, ", {}", Name(receipt.id())),
+            Some(receipt) => write!(f, ", {}", ReceiptName(receipt.id())),
             None => Ok(()),
         }
     }

@@ -7,15 +7,15 @@ use sluicegate_testkit::Rng;
 
 /// One operation of a thread, and its action before it.
 #[derive(Debug)]
-pub(super) struct Turn<'a> {
-    pub(super) before: Before,
+pub(super) struct ScriptedCall<'a> {
+    pub(super) before: PrecedingAction,
     pub(super) independent: bool,
-    parts: Vec<Part<'a>>,
+    parts: Vec<ScriptedCheck<'a>>,
 }
 
 /// The action of a thread before a call.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Before {
+pub(super) enum PrecedingAction {
     Nothing,
     /// Lets another thread run first.
     Yield,
@@ -25,14 +25,14 @@ pub(super) enum Before {
 
 /// A check; or, if there is a receipt by then, an operation on that.
 #[derive(Debug, Clone, Copy)]
-struct Part<'a> {
+struct ScriptedCheck<'a> {
     check: Check<'a>,
-    later: Option<Later>,
+    later: Option<ReceiptOperation>,
 }
 
 /// An operation on a receipt.
 #[derive(Debug, Clone, Copy)]
-struct Later {
+struct ReceiptOperation {
     /// Its index, counted back from the newest.
     back: usize,
     /// Renew it if it is a hold.
@@ -42,31 +42,31 @@ struct Later {
 }
 
 /// A receipt, and the check that it was given for.
-pub(super) type Kept<'a> = (Check<'a>, Receipt);
+pub(super) type IssuedReceipt<'a> = (Check<'a>, Receipt);
 
 /// The turns of one thread.
-pub(super) fn turns<'a>(pool: &Pool<'a>, rng: &mut Rng) -> Vec<Turn<'a>> {
-    (0..(3 + rng.index(3))).map(|_| Turn::new(pool, rng)).collect()
+pub(super) fn turns<'a>(pool: &Pool<'a>, rng: &mut Rng) -> Vec<ScriptedCall<'a>> {
+    (0..(3 + rng.index(3))).map(|_| ScriptedCall::new(pool, rng)).collect()
 }
 
-impl<'a> Turn<'a> {
+impl<'a> ScriptedCall<'a> {
     fn new(pool: &Pool<'a>, rng: &mut Rng) -> Self {
         let count = if rng.one_in(3) { 1 } else { 2 + rng.index(3) };
-        let mut parts: Vec<Part<'a>> = Vec::with_capacity(count);
+        let mut parts: Vec<ScriptedCheck<'a>> = Vec::with_capacity(count);
         for _ in 0..count {
             let last = parts.last().map(|part| part.check);
-            parts.push(Part::new(pool, last, rng));
+            parts.push(ScriptedCheck::new(pool, last, rng));
         }
-        Self { before: Before::new(rng), independent: count > 1 && rng.one_in(5), parts }
+        Self { before: PrecedingAction::new(rng), independent: count > 1 && rng.one_in(5), parts }
     }
 
     /// Returns the checks of this turn, given the receipts so far.
-    pub(super) fn checks(&self, kept: &[Kept<'a>]) -> Vec<Check<'a>> {
+    pub(super) fn checks(&self, kept: &[IssuedReceipt<'a>]) -> Vec<Check<'a>> {
         self.parts.iter().map(|part| part.check(kept)).collect()
     }
 }
 
-impl Before {
+impl PrecedingAction {
     fn new(rng: &mut Rng) -> Self {
         match rng.index(12) {
             0..7 => Self::Nothing,
@@ -78,21 +78,21 @@ impl Before {
     }
 }
 
-impl<'a> Part<'a> {
+impl<'a> ScriptedCheck<'a> {
     fn new(pool: &Pool<'a>, last: Option<Check<'a>>, rng: &mut Rng) -> Self {
         let mut check = match last {
             // The same counter twice in one set.
             Some(last) if rng.one_in(4) => last,
             _ => pool.check(rng),
         };
-        check = bare(&check).with_operation(ask(pool, &check, rng));
+        check = bare(&check).with_operation(random_operation(pool, &check, rng));
         if rng.one_in(6) {
             check = check.observed();
         }
         if last.is_some() && rng.one_in(4) {
             check = check.or_else();
         }
-        let later = rng.one_in(4).then(|| Later {
+        let later = rng.one_in(4).then(|| ReceiptOperation {
             back: rng.index(3),
             renew: rng.one_in(2),
             actual: if rng.one_in(2) { Cost::ZERO } else { units(rng) },
@@ -100,7 +100,7 @@ impl<'a> Part<'a> {
         Self { check, later }
     }
 
-    fn check(&self, kept: &[Kept<'a>]) -> Check<'a> {
+    fn check(&self, kept: &[IssuedReceipt<'a>]) -> Check<'a> {
         let Some(later) = self.later else { return self.check };
         let Some((check, receipt)) = kept.iter().nth_back(later.back) else { return self.check };
         let mut check = bare(check).with_operation(if later.renew && check.limit().holds() {
@@ -108,7 +108,7 @@ impl<'a> Part<'a> {
         } else {
             Operation::Settle { receipt: *receipt, actual: later.actual }
         });
-        if self.check.gate() == Mode::Shadow {
+        if self.check.mode() == Mode::Shadow {
             check = check.observed();
         }
         if self.check.is_alternative() {
@@ -124,7 +124,7 @@ fn bare<'a>(check: &Check<'a>) -> Check<'a> {
     check.period().map_or(plain, |period| plain.within(period))
 }
 
-fn ask(pool: &Pool<'_>, check: &Check<'_>, rng: &mut Rng) -> Operation {
+fn random_operation(pool: &Pool<'_>, check: &Check<'_>, rng: &mut Rng) -> Operation {
     match rng.index(25) {
         0..8 => Operation::acquire(units(rng)),
         8..11 => Operation::up_to(units(rng), Cost::ONE),

@@ -8,21 +8,21 @@
 use std::collections::HashMap;
 
 use super::invocation::Invocation;
-use crate::subject::Bare;
+use crate::subject::MapStore;
 
 /// No order explains the history; contains the longest prefix of one, as indices.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Stuck(pub(super) Vec<usize>);
+pub(super) struct NotLinearizable(pub(super) Vec<usize>);
 
 /// The operations in an order that explains every answer.
-pub(super) fn linearize(operations: &[Invocation<'_>]) -> Result<Vec<usize>, Stuck> {
+pub(super) fn linearize(operations: &[Invocation<'_>]) -> Result<Vec<usize>, NotLinearizable> {
     assert!(operations.len() <= 64, "a set of operations is kept in 64 bits");
     let mut search =
         Search { operations, tried: HashMap::new(), order: Vec::new(), longest: Vec::new() };
-    if search.goes_on(Done::default(), &Bare::default()) {
+    if search.extend(OrderedOperations::default(), &MapStore::default()) {
         Ok(search.order)
     } else {
-        Err(Stuck(search.longest))
+        Err(NotLinearizable(search.longest))
     }
 }
 
@@ -30,40 +30,40 @@ pub(super) fn linearize(operations: &[Invocation<'_>]) -> Result<Vec<usize>, Stu
 ///
 /// No other remaining operation returned before they were invoked.
 pub(super) fn next(operations: &[Invocation<'_>], order: &[usize]) -> Vec<usize> {
-    let done = order.iter().fold(Done::default(), |done, index| done.with(*index));
+    let done = order.iter().fold(OrderedOperations::default(), |done, index| done.with(*index));
     done.next(operations).collect()
 }
 
 /// The set of operations that are already in the order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-struct Done(u64);
+struct OrderedOperations(u64);
 
-impl Done {
+impl OrderedOperations {
     fn with(self, index: usize) -> Self {
         Self(self.0 | 1 << index)
     }
 
-    fn left(self, operations: &[Invocation<'_>]) -> impl Iterator<Item = usize> {
+    fn remaining(self, operations: &[Invocation<'_>]) -> impl Iterator<Item = usize> {
         (0..operations.len()).filter(move |index| self.0 & 1 << index == 0)
     }
 
     fn next(self, operations: &[Invocation<'_>]) -> impl Iterator<Item = usize> {
-        let first = self.left(operations).map(|index| operations[index].returned).min();
+        let first = self.remaining(operations).map(|index| operations[index].returned).min();
         let may = move |index: &usize| Some(operations[*index].invoked) < first;
-        self.left(operations).filter(may)
+        self.remaining(operations).filter(may)
     }
 }
 
 struct Search<'h, 'a> {
     operations: &'h [Invocation<'a>],
-    tried: HashMap<Done, Vec<Bare>>,
+    tried: HashMap<OrderedOperations, Vec<MapStore>>,
     order: Vec<usize>,
     longest: Vec<usize>,
 }
 
 impl Search<'_, '_> {
     /// Extends the order to a complete one; returns whether that is possible.
-    fn goes_on(&mut self, done: Done, state: &Bare) -> bool {
+    fn extend(&mut self, done: OrderedOperations, state: &MapStore) -> bool {
         if self.order.len() > self.longest.len() {
             self.longest.clone_from(&self.order);
         }
@@ -74,7 +74,7 @@ impl Search<'_, '_> {
             let mut after = state.clone();
             if self.operations[index].fits(&mut after) && self.is_new(done.with(index), &after) {
                 self.order.push(index);
-                if self.goes_on(done.with(index), &after) {
+                if self.extend(done.with(index), &after) {
                     return true;
                 }
                 self.order.pop();
@@ -83,7 +83,7 @@ impl Search<'_, '_> {
         false
     }
 
-    fn is_new(&mut self, done: Done, state: &Bare) -> bool {
+    fn is_new(&mut self, done: OrderedOperations, state: &MapStore) -> bool {
         let tried = self.tried.entry(done).or_default();
         let new = !tried.contains(state);
         if new {

@@ -8,10 +8,10 @@ use sluicegate::{
     Applied, ChargeId, Check, Limit, Operation, Receipt, Refusal, Ruling, Span, Time,
 };
 
-use self::stores::{Mutexed, Way};
+use self::stores::{DecisionMode, MutexStore};
 use super::invocation::Invocation;
-use super::{all, explain, explain_all, play, pool};
-use crate::subject::Bare;
+use super::{all, explain, explain_all, pool, run_round};
+use crate::subject::MapStore;
 
 const NOON: Time = Time::from_micros(1_767_268_800_000_000);
 
@@ -36,7 +36,7 @@ fn call<'a>(tickets: (u64, u64), checks: &[Check<'a>]) -> Invocation<'a> {
 
 /// Answers the calls in this order, as a sequential store would.
 fn answer<const N: usize>(operations: &mut [Invocation<'_>], order: [usize; N]) {
-    let mut state = Bare::default();
+    let mut state = MapStore::default();
     for index in order {
         let (applied, decisions) = operations[index].replay(&mut state);
         operations[index].applied = applied;
@@ -156,23 +156,23 @@ fn an_unexplainable_history_is_rejected_quickly() {
 
 #[test]
 fn a_store_that_takes_one_step_passes() {
-    all(Mutexed::making(Way::OneStep), 300);
+    all(MutexStore::making(DecisionMode::OneStep), 300);
 }
 
 #[test]
 fn a_store_may_read_its_clock_before_its_step() {
-    all(Mutexed::making(Way::ClockFirst), 300);
+    all(MutexStore::making(DecisionMode::ClockFirst), 300);
 }
 
 #[test]
 fn a_store_that_reads_and_writes_in_two_steps_is_rejected() {
-    let story = explain_all(Mutexed::making(Way::TwoSteps), 500).unwrap_err();
+    let story = explain_all(MutexStore::making(DecisionMode::TwoSteps), 500).unwrap_err();
     assert!(story.contains("no order explains these answers"), "{story}");
 }
 
 #[test]
 fn a_store_that_writes_a_set_in_pieces_is_rejected() {
-    let story = explain_all(Mutexed::making(Way::SetsInPieces), 1_000).unwrap_err();
+    let story = explain_all(MutexStore::making(DecisionMode::SetsInPieces), 1_000).unwrap_err();
     assert!(story.contains("no order explains these answers"), "{story}");
 }
 
@@ -181,7 +181,7 @@ fn the_rounds_cover_all_operations() {
     let mut met = BTreeSet::new();
     let overlap =
         |a: &Invocation<'_>, b: &Invocation<'_>| a.invoked < b.invoked && b.invoked < a.returned;
-    let played = play(Mutexed::making(Way::ClockFirst), 300, |_, operations| {
+    let played = run_round(MutexStore::making(DecisionMode::ClockFirst), 300, |_, operations| {
         let receipts = |operation: &Invocation<'_>| {
             let decisions = operation.decisions.clone().into_iter().flatten();
             decisions.filter_map(|decision| decision.receipt().map(Receipt::id))

@@ -104,7 +104,7 @@ impl Bucket {
     }
 
     /// Returns how far ahead a valid state can lie.
-    pub(crate) fn farthest(&self) -> Span {
+    pub(crate) fn longest_recovery(&self) -> Span {
         self.horizon.ceil_span()
     }
 
@@ -253,7 +253,7 @@ impl Bucket {
     ) -> Option<ExactTime> {
         let asked = take.least.saturating_add(already);
         if asked > self.capacity {
-            *decision = Some(self.never::<FRACTIONS>(used, already));
+            *decision = Some(self.refuse_permanently::<FRACTIONS>(used, already));
             return None;
         }
         let level = self.level::<FRACTIONS>(used, asked);
@@ -271,7 +271,7 @@ impl Bucket {
     }
 
     #[cold]
-    fn never<const FRACTIONS: bool>(&self, used: ExactTime, already: u64) -> Decision {
+    fn refuse_permanently<const FRACTIONS: bool>(&self, used: ExactTime, already: u64) -> Decision {
         let usage = self.usage::<FRACTIONS>(self.level::<FRACTIONS>(used, already));
         usage.refused(Refusal::CostAboveLimit)
     }
@@ -310,11 +310,11 @@ impl Bucket {
         decision: &mut Option<Decision>,
     ) -> Ruling {
         self.repair(state, context);
-        exactly!(self.take_in(state, context, take, decision))
+        exactly!(self.charge_into(state, context, take, decision))
     }
 
     #[inline(always)]
-    fn take_in<const FRACTIONS: bool>(
+    fn charge_into<const FRACTIONS: bool>(
         &self,
         state: &mut State,
         context: &EvalContext<'_>,
@@ -385,10 +385,10 @@ impl Bucket {
 
     /// Corrects the decision of a bucket that allowed, after its set was refused.
     #[inline(always)]
-    pub(crate) fn restate_whole(&self, full_at: Time, now: Time, decision: &mut Decision) {
+    pub(crate) fn update_usage_whole(&self, full_at: Time, now: Time, decision: &mut Decision) {
         if decision.is_allowed() {
             let used = ExactTime::lasting(full_at.since(now));
-            decision.restate(self.usage::<false>(used).allowed(0, Span::ZERO));
+            decision.update_usage(self.usage::<false>(used).allowed(0, Span::ZERO));
         }
     }
 

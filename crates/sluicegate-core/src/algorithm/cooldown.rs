@@ -35,9 +35,9 @@ use crate::state::{Cooling, Stamp, State};
 use crate::time::{Span, Time};
 
 impl Cooldown {
-    fn live<'a>(&self, state: &'a State, now: Time) -> &'a [Stamp] {
+    fn unexpired<'a>(&self, state: &'a State, now: Time) -> &'a [Stamp] {
         match state {
-            State::Cooling(cooling) => timestamps::live(&cooling.failures, now, self.within),
+            State::Cooling(cooling) => timestamps::unexpired(&cooling.failures, now, self.within),
             _ => &[],
         }
     }
@@ -46,7 +46,7 @@ impl Cooldown {
     fn attempts<'a>(&self, state: &'a State, now: Time) -> &'a [Stamp] {
         match (state, self.pending) {
             (State::Cooling(cooling), Some(pending)) => {
-                timestamps::live(&cooling.attempts, now, pending)
+                timestamps::unexpired(&cooling.attempts, now, pending)
             }
             _ => &[],
         }
@@ -54,7 +54,7 @@ impl Cooldown {
 
     /// Evaluates a take where attempts are pending.
     fn evaluate_attempt(&self, state: &State, now: Time, take: Take, already: u64) -> Decision {
-        let (failures, attempts) = (self.live(state, now), self.attempts(state, now));
+        let (failures, attempts) = (self.unexpired(state, now), self.attempts(state, now));
         let pending = self.pending.unwrap_or_default();
         let used = timestamps::units(failures) + timestamps::units(attempts);
         let (forgotten, blocked) =
@@ -197,7 +197,7 @@ impl Algorithm for Cooldown {
             return self.evaluate_attempt(state, context.now, take, already);
         }
         let blocked = Self::blocked_until(state).since(context.now);
-        let live = self.live(state, context.now);
+        let live = self.unexpired(state, context.now);
         let forgotten = self.recovered_at(state).since(context.now);
         if !blocked.is_zero() {
             let usage =
@@ -213,7 +213,7 @@ impl Algorithm for Cooldown {
         if Self::blocked_until(state) > context.now {
             return 0;
         }
-        let failed = timestamps::units(self.live(state, context.now));
+        let failed = timestamps::units(self.unexpired(state, context.now));
         // If the number was lowered below the failures that still count, the next one blocks.
         self.after.saturating_sub(failed).max(1).min(units)
     }
@@ -356,8 +356,8 @@ impl Algorithm for Cooldown {
         if cooling.blocked_until > now || self.is_from_a_wrong_clock(cooling, now) {
             return EXHAUSTED;
         }
-        let used =
-            timestamps::units(self.live(state, now)) + timestamps::units(self.attempts(state, now));
+        let used = timestamps::units(self.unexpired(state, now))
+            + timestamps::units(self.attempts(state, now));
         let used = share(used.into(), self.after.into());
         // Evicting the streak would make the next block a short one again.
         let row = if self.has_streak(cooling) && self.streak_ends_at(cooling) > now {

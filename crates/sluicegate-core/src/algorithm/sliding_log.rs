@@ -33,9 +33,9 @@ pub(crate) struct SlidingLog {
 }
 
 impl SlidingLog {
-    fn live<'a>(&self, state: &'a State, now: Time) -> &'a [Stamp] {
+    fn unexpired<'a>(&self, state: &'a State, now: Time) -> &'a [Stamp] {
         match state {
-            State::Log(stamps) => timestamps::live(stamps, now, self.window),
+            State::Log(stamps) => timestamps::unexpired(stamps, now, self.window),
             _ => &[],
         }
     }
@@ -94,7 +94,7 @@ impl Algorithm for SlidingLog {
         take: Take,
         already: u64,
     ) -> Decision {
-        let live = self.live(state, context.now);
+        let live = self.unexpired(state, context.now);
         let stamped = timestamps::units(live);
         let used = stamped + already;
         let asked = take.least.saturating_add(already);
@@ -112,7 +112,7 @@ impl Algorithm for SlidingLog {
     }
 
     fn chargeable(&self, state: &State, context: &EvalContext<'_>, units: u64) -> u64 {
-        let used = timestamps::units(self.live(state, context.now));
+        let used = timestamps::units(self.unexpired(state, context.now));
         self.deepest.saturating_sub(used).min(units)
     }
 
@@ -166,6 +166,6 @@ impl Algorithm for SlidingLog {
         if Self::is_wrong(state, now) {
             return EXHAUSTED;
         }
-        share(timestamps::units(self.live(state, now)).into(), self.amount.into())
+        share(timestamps::units(self.unexpired(state, now)).into(), self.amount.into())
     }
 }

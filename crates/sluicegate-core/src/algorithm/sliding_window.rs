@@ -119,7 +119,7 @@ impl SlidingWindow {
     }
 
     /// Moves each count to the new block that contains the latest time it can be from.
-    fn refile(&self, old: &Blocks, now: Time) -> Blocks {
+    fn convert_blocks(&self, old: &Blocks, now: Time) -> Blocks {
         let mut new = self.empty();
         let oldest = (now.as_micros() / self.block).saturating_sub(self.slices as u64);
         // From the oldest on, so that blocks only ever move forward.
@@ -152,7 +152,7 @@ impl SlidingWindow {
     ///
     /// The newest block must have a nonzero count, because it records how far time has advanced on
     /// this counter.
-    fn go_back(state: &mut State) {
+    fn step_back(state: &mut State) {
         let State::Blocks(blocks) = state else { return };
         match blocks.counts.iter().position(|count| *count > 0) {
             Some(empty) => {
@@ -188,7 +188,7 @@ impl SlidingWindow {
     }
 
     /// Returns the whole units that fit under `ceiling` on top of this weight.
-    fn room(&self, weight: u128, ceiling: u64) -> u64 {
+    fn remaining_below(&self, weight: u128, ceiling: u64) -> u64 {
         let free = (u128::from(ceiling) * u128::from(self.ticks())).saturating_sub(weight);
         u64::try_from(free / u128::from(self.ticks())).unwrap_or(u64::MAX)
     }
@@ -196,7 +196,7 @@ impl SlidingWindow {
     /// Returns the used share; the blocks must have this window's layout.
     fn share_of(&self, state: &State, now: Time) -> u16 {
         let weight = self.weight(&self.view(state, now));
-        if self.room(weight, self.amount) == 0 {
+        if self.remaining_below(weight, self.amount) == 0 {
             return EXHAUSTED;
         }
         share(weight, u128::from(self.amount) * u128::from(self.ticks()))
@@ -224,7 +224,7 @@ impl SlidingWindow {
         let staged = u128::from(staged) * u128::from(self.ticks());
         Usage {
             limit: self.amount,
-            remaining: self.room(weight + staged, self.amount),
+            remaining: self.remaining_below(weight + staged, self.amount),
             reset_after,
         }
     }
@@ -264,7 +264,7 @@ impl Algorithm for SlidingWindow {
         if let State::Blocks(blocks) = state
             && !self.is_laid_out(blocks)
         {
-            **blocks = self.refile(blocks, context.now);
+            **blocks = self.convert_blocks(blocks, context.now);
             if blocks.counts.iter().all(|count| *count == 0) {
                 *state = State::Vacant;
             }
@@ -291,13 +291,13 @@ impl Algorithm for SlidingWindow {
             let usage = self.usage(&view, weight, already, context.now);
             return usage.refused(Refusal::Exhausted { retry_after });
         }
-        let granted = take.most.min(self.room(weight, self.amount) - already);
+        let granted = take.most.min(self.remaining_below(weight, self.amount) - already);
         self.usage(&view, weight, already + granted, context.now).allowed(granted, Span::ZERO)
     }
 
     fn chargeable(&self, state: &State, context: &EvalContext<'_>, units: u64) -> u64 {
         let view = self.view(state, context.now);
-        self.room(self.weight(&view), self.deepest).min(units)
+        self.remaining_below(self.weight(&view), self.deepest).min(units)
     }
 
     fn charge(&self, state: &mut State, context: &EvalContext<'_>, units: u64) -> Option<Receipt> {
@@ -331,7 +331,7 @@ impl Algorithm for SlidingWindow {
         let Some(count) = back.and_then(|back| blocks.counts.get_mut(back)) else { return 0 };
         let given = units.min(*count);
         *count -= given;
-        Self::go_back(state);
+        Self::step_back(state);
         given
     }
 
@@ -347,7 +347,7 @@ impl Algorithm for SlidingWindow {
             left -= given;
         }
         if left < units {
-            Self::go_back(state);
+            Self::step_back(state);
         }
         units - left
     }
@@ -367,7 +367,7 @@ impl Algorithm for SlidingWindow {
         }
         match state {
             State::Blocks(blocks) if !self.is_laid_out(blocks) => {
-                self.share_of(&State::Blocks(Box::new(self.refile(blocks, now))), now)
+                self.share_of(&State::Blocks(Box::new(self.convert_blocks(blocks, now))), now)
             }
             state => self.share_of(state, now),
         }

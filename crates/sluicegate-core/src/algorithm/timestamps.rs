@@ -6,7 +6,7 @@ use crate::time::{Span, Time};
 /// Returns the stamps younger than the window.
 ///
 /// The window is half-open: a stamp stops counting exactly one window after it was made.
-pub(super) fn live(stamps: &[Stamp], now: Time, window: Span) -> &[Stamp] {
+pub(super) fn unexpired(stamps: &[Stamp], now: Time, window: Span) -> &[Stamp] {
     &stamps[stamps.partition_point(|stamp| stamp.at + window <= now)..]
 }
 
@@ -16,7 +16,7 @@ pub(super) fn units(stamps: &[Stamp]) -> u64 {
 
 /// Drops the stamps that no longer count.
 pub(super) fn prune(stamps: &mut Vec<Stamp>, now: Time, window: Span) {
-    let dead = stamps.len() - live(stamps, now, window).len();
+    let dead = stamps.len() - unexpired(stamps, now, window).len();
     stamps.drain(..dead);
 }
 

@@ -123,12 +123,12 @@ impl<'d> SetTransaction<'d> {
                 admitted &= term.admits();
                 term = Term::default();
             }
-            if term.is_satisfied(check.gate()) {
+            if term.is_satisfied(check.mode()) {
                 self.decisions[index] = None;
                 continue;
             }
             let decision = self.execute(range.start, index, &mut undo);
-            term.record(check.gate(), &decision);
+            term.record(check.mode(), &decision);
             self.decisions[index] = Some(decision);
         }
         if admitted && term.admits() {
@@ -141,7 +141,7 @@ impl<'d> SetTransaction<'d> {
             self.cells[cell] = state;
         }
         if range.len() > 1 {
-            range.for_each(|index| self.restate(index));
+            range.for_each(|index| self.update_usage(index));
         }
         Ruling::Refused
     }
@@ -267,13 +267,13 @@ impl<'d> SetTransaction<'d> {
     }
 
     /// Replaces a decision of a refused set by the usage without it: nothing was granted.
-    fn restate(&mut self, index: usize) {
+    fn update_usage(&mut self, index: usize) {
         if self.decisions[index].is_none() {
             return;
         }
         let now = self.usage(index, 0, 0);
         if let Some(decision) = &mut self.decisions[index] {
-            decision.restate(now);
+            decision.update_usage(now);
         }
     }
 

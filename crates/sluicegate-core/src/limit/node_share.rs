@@ -1,6 +1,6 @@
 //! The share of one node of a limit, for decisions without the shared store.
 
-use super::{Kind, Limit};
+use super::{Limit, LimitParameters};
 use crate::algorithm::bucket::Bucket;
 use crate::algorithm::concurrency::Concurrency;
 use crate::algorithm::fixed_window::FixedWindow;
@@ -32,22 +32,24 @@ impl Limit {
         let own = |all: u64| (all / u64::from(nodes.max(1))).max(1);
         let bucket = |bucket: &Bucket| bucket.share_of(nodes.max(1));
         let kind = match &self.kind {
-            Kind::TokenBucket(all) => Kind::TokenBucket(bucket(all)),
-            Kind::LeakyBucket(all) => Kind::LeakyBucket(bucket(all)),
-            Kind::Queue(Queue(all)) => Kind::Queue(Queue(bucket(all))),
-            Kind::FixedWindow(all) => {
+            LimitParameters::TokenBucket(all) => LimitParameters::TokenBucket(bucket(all)),
+            LimitParameters::LeakyBucket(all) => LimitParameters::LeakyBucket(bucket(all)),
+            LimitParameters::Queue(Queue(all)) => LimitParameters::Queue(Queue(bucket(all))),
+            LimitParameters::FixedWindow(all) => {
                 let amount = own(all.amount);
-                Kind::FixedWindow(FixedWindow { amount, deepest: amount })
+                LimitParameters::FixedWindow(FixedWindow { amount, deepest: amount })
             }
-            Kind::SlidingWindow(all) => Kind::SlidingWindow(all.holding(own(all.amount()))),
-            Kind::SlidingLog(all) => {
+            LimitParameters::SlidingWindow(all) => {
+                LimitParameters::SlidingWindow(all.holding(own(all.amount())))
+            }
+            LimitParameters::SlidingLog(all) => {
                 let amount = own(all.amount);
-                Kind::SlidingLog(SlidingLog { amount, deepest: amount, ..all.clone() })
+                LimitParameters::SlidingLog(SlidingLog { amount, deepest: amount, ..all.clone() })
             }
-            Kind::Concurrency(all) => {
-                Kind::Concurrency(Concurrency { slots: own(all.slots), ..all.clone() })
+            LimitParameters::Concurrency(all) => {
+                LimitParameters::Concurrency(Concurrency { slots: own(all.slots), ..all.clone() })
             }
-            Kind::Cooldown(cooldown) => Kind::Cooldown(*cooldown),
+            LimitParameters::Cooldown(cooldown) => LimitParameters::Cooldown(*cooldown),
         };
         Self { kind, ..self.clone() }
     }
@@ -73,9 +75,15 @@ impl Limit {
     #[must_use]
     pub fn charged_late(&self) -> Self {
         let kind = match &self.kind {
-            Kind::TokenBucket(bucket) => Kind::TokenBucket(bucket.charged_late()),
-            Kind::LeakyBucket(bucket) => Kind::LeakyBucket(bucket.charged_late()),
-            Kind::Queue(Queue(bucket)) => Kind::Queue(Queue(bucket.charged_late())),
+            LimitParameters::TokenBucket(bucket) => {
+                LimitParameters::TokenBucket(bucket.charged_late())
+            }
+            LimitParameters::LeakyBucket(bucket) => {
+                LimitParameters::LeakyBucket(bucket.charged_late())
+            }
+            LimitParameters::Queue(Queue(bucket)) => {
+                LimitParameters::Queue(Queue(bucket.charged_late()))
+            }
             kind => kind.clone(),
         };
         Self { kind, ..self.clone() }
@@ -163,8 +171,12 @@ mod tests {
     fn a_bucket_hands_out_its_part_of_the_rate() {
         let limit = Limit::token_bucket("a", "100/min burst 20".parse().unwrap()).unwrap();
         let share = Limit::token_bucket("a", "25/min burst 5".parse().unwrap()).unwrap();
-        let Kind::TokenBucket(bucket) = &limit.share_of(4).kind else { panic!("a bucket") };
-        let Kind::TokenBucket(expected) = &share.without_debt().kind else { panic!("a bucket") };
+        let LimitParameters::TokenBucket(bucket) = &limit.share_of(4).kind else {
+            panic!("a bucket")
+        };
+        let LimitParameters::TokenBucket(expected) = &share.without_debt().kind else {
+            panic!("a bucket")
+        };
         assert_eq!(bucket, expected);
     }
 }

@@ -1,6 +1,6 @@
 //! The numeric parameters of a limit, for implementations in another language.
 
-use super::{Cooldown, Kind, Limit};
+use super::{Cooldown, Limit, LimitParameters};
 use crate::algorithm::bucket::Bucket;
 use crate::algorithm::queue::Queue;
 use crate::exact_time::ExactTime;
@@ -88,23 +88,23 @@ impl Limit {
     /// Returns the parameters of this limit.
     pub fn figures(&self) -> Parameters {
         match &self.kind {
-            Kind::TokenBucket(bucket) | Kind::LeakyBucket(bucket) => {
+            LimitParameters::TokenBucket(bucket) | LimitParameters::LeakyBucket(bucket) => {
                 Parameters::Bucket(bucket.figures())
             }
-            Kind::Queue(Queue(bucket)) => Parameters::Queue(bucket.figures()),
-            Kind::FixedWindow(window) => {
+            LimitParameters::Queue(Queue(bucket)) => Parameters::Queue(bucket.figures()),
+            LimitParameters::FixedWindow(window) => {
                 Parameters::FixedWindow { amount: window.amount, deepest: window.deepest }
             }
-            Kind::SlidingWindow(window) => window.figures(),
-            Kind::SlidingLog(log) => Parameters::SlidingLog {
+            LimitParameters::SlidingWindow(window) => window.figures(),
+            LimitParameters::SlidingLog(log) => Parameters::SlidingLog {
                 amount: log.amount,
                 window: log.window,
                 deepest: log.deepest,
             },
-            Kind::Concurrency(concurrency) => {
+            LimitParameters::Concurrency(concurrency) => {
                 Parameters::Concurrency { slots: concurrency.slots, lease: concurrency.lease }
             }
-            Kind::Cooldown(cooldown) => Parameters::Cooldown(*cooldown),
+            LimitParameters::Cooldown(cooldown) => Parameters::Cooldown(*cooldown),
         }
     }
 

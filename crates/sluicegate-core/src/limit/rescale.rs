@@ -1,6 +1,6 @@
 //! Conversion of a bucket's state after a change of tier or quota.
 
-use super::{Kind, Limit};
+use super::{Limit, LimitParameters};
 use crate::algorithm::bucket::Bucket;
 use crate::algorithm::queue::Queue;
 use crate::quota::Quota;
@@ -18,7 +18,12 @@ impl Limit {
     ///
     /// Limits that count units keep their count.
     pub(crate) const fn has_tiers(&self) -> bool {
-        matches!(self.kind, Kind::TokenBucket(_) | Kind::LeakyBucket(_) | Kind::Queue(_))
+        matches!(
+            self.kind,
+            LimitParameters::TokenBucket(_)
+                | LimitParameters::LeakyBucket(_)
+                | LimitParameters::Queue(_)
+        )
     }
 
     /// Returns the conversion from `from` to this limit's quota.
@@ -26,8 +31,10 @@ impl Limit {
     /// `None` if this limit does not depend on its quota, or can never have had that one.
     pub(crate) fn tiers(&self, from: Quota) -> Option<Rescale<'_>> {
         let (from, to) = match &self.kind {
-            Kind::TokenBucket(to) | Kind::LeakyBucket(to) => (Self::bucket(from), to),
-            Kind::Queue(Queue(to)) => (Self::queue_of(from), to),
+            LimitParameters::TokenBucket(to) | LimitParameters::LeakyBucket(to) => {
+                (Self::bucket(from), to)
+            }
+            LimitParameters::Queue(Queue(to)) => (Self::queue_of(from), to),
             _ => return None,
         };
         Some(Rescale { from: from.ok()?, to })
@@ -50,7 +57,7 @@ impl Rescale<'_> {
     /// Until the bucket is full again even from its deepest possible debt under either quota. By
     /// then there is nothing to convert.
     pub(crate) fn remembered_for(&self) -> Span {
-        self.from.farthest().max(self.to.farthest()).max(Self::LEAST_REMEMBERED)
+        self.from.longest_recovery().max(self.to.longest_recovery()).max(Self::LEAST_REMEMBERED)
     }
 
     /// However fast both quotas are, the operation is not repeated later than this.

@@ -81,7 +81,7 @@ impl fmt::Display for Reason {
 }
 
 pub(super) fn quota(text: &str) -> Result<Quota, Reason> {
-    let mut rest = Words { rest: text.trim() };
+    let mut rest = QuotaCursor { rest: text.trim() };
     if rest.rest.is_empty() {
         return Err(Reason::Empty);
     }
@@ -118,11 +118,11 @@ pub(super) fn quota(text: &str) -> Result<Quota, Reason> {
 
 /// The input that is left to parse.
 #[derive(Clone, Copy)]
-struct Words<'a> {
+struct QuotaCursor<'a> {
     rest: &'a str,
 }
 
-impl Words<'_> {
+impl QuotaCursor<'_> {
     fn advance(&mut self, bytes: usize) {
         self.rest = self.rest[bytes..].trim_start();
     }

@@ -28,7 +28,7 @@ use core::ops::RangeInclusive;
 use std::collections::VecDeque;
 
 use super::varint;
-use super::varint::Reader;
+use super::varint::VarintReader;
 use super::{Blocks, Cooling, Holder, Holders, Stamp, State, StateError};
 use crate::exact_time::ExactTime;
 use crate::limit::Limit;
@@ -123,7 +123,7 @@ impl State {
     /// assert_eq!(State::decode(&mut left), Err(StateError::Incomplete));
     /// ```
     pub fn decode(bytes: &mut &[u8]) -> Result<Self, StateError> {
-        let mut reader = Reader { left: bytes };
+        let mut reader = VarintReader { left: bytes };
         let state = reader.state()?;
         *bytes = reader.left;
         Ok(state)
@@ -147,7 +147,7 @@ fn put_stamps(out: &mut Vec<u8>, stamps: &[Stamp]) {
     }
 }
 
-impl Reader<'_> {
+impl VarintReader<'_> {
     fn state(&mut self) -> Result<State, StateError> {
         Ok(match self.byte()? {
             VACANT => State::Vacant,

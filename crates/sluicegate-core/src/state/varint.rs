@@ -19,11 +19,11 @@ pub(super) fn put(out: &mut Vec<u8>, mut number: u64) {
 
 /// The bytes that are left to read.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Reader<'a> {
+pub(super) struct VarintReader<'a> {
     pub(super) left: &'a [u8],
 }
 
-impl Reader<'_> {
+impl VarintReader<'_> {
     pub(super) fn byte(&mut self) -> Result<u8, StateError> {
         self.left.split_off_first().copied().ok_or(StateError::Incomplete)
     }
@@ -100,7 +100,7 @@ mod tests {
             let mut out = Vec::new();
             put(&mut out, number);
             assert_eq!(out, bytes);
-            assert_eq!(Reader { left: bytes }.number(), Ok(number));
+            assert_eq!(VarintReader { left: bytes }.number(), Ok(number));
         }
     }
 
@@ -113,16 +113,24 @@ mod tests {
             &[0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x81, 0],
         ];
         for bytes in misspelled {
-            assert_eq!(Reader { left: bytes }.number(), Err(StateError::Misspelled), "{bytes:?}");
+            assert_eq!(
+                VarintReader { left: bytes }.number(),
+                Err(StateError::Misspelled),
+                "{bytes:?}"
+            );
         }
         for bytes in [&[][..], &[0x80], &[0xff, 0xff]] {
-            assert_eq!(Reader { left: bytes }.number(), Err(StateError::Incomplete), "{bytes:?}");
+            assert_eq!(
+                VarintReader { left: bytes }.number(),
+                Err(StateError::Incomplete),
+                "{bytes:?}"
+            );
         }
     }
 
     #[test]
     fn a_count_is_limited_by_the_bytes_available() {
-        let counted = |bytes: &[u8]| Reader { left: bytes }.count("things", 0..=9, 2);
+        let counted = |bytes: &[u8]| VarintReader { left: bytes }.count("things", 0..=9, 2);
         assert_eq!(counted(&[2, 0, 0, 0, 0]), Ok(2));
         assert_eq!(counted(&[3, 0, 0, 0, 0, 0]), Err(StateError::Incomplete));
         let too_many = StateError::OutOfRange { part: "things", found: 10, least: 0, most: 9 };

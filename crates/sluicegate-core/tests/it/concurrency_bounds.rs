@@ -10,20 +10,20 @@ use super::counter::{Counter, START};
 const LEASE: u64 = 1_000;
 
 #[derive(Debug, Clone, Copy)]
-enum Move {
+enum SlotAction {
     Take(u64),
     Release(usize),
     Renew(usize),
     Crash(usize),
 }
 
-fn moves() -> impl Strategy<Value = Vec<(u64, Move)>> {
+fn moves() -> impl Strategy<Value = Vec<(u64, SlotAction)>> {
     let gap = prop_oneof![Just(0), 0..=10_u64, 0..=LEASE, Just(LEASE)];
     let step = prop_oneof![
-        3 => (1..=3_u64).prop_map(Move::Take),
-        2 => any::<usize>().prop_map(Move::Release),
-        2 => any::<usize>().prop_map(Move::Renew),
-        1 => any::<usize>().prop_map(Move::Crash),
+        3 => (1..=3_u64).prop_map(SlotAction::Take),
+        2 => any::<usize>().prop_map(SlotAction::Release),
+        2 => any::<usize>().prop_map(SlotAction::Renew),
+        1 => any::<usize>().prop_map(SlotAction::Crash),
     ];
     prop::collection::vec((gap, step), 1..150)
 }
@@ -46,7 +46,7 @@ proptest! {
             prop_assert!(held <= u64::from(slots));
             let pick = |index: usize| alive.keys().copied().nth(index % alive.len().max(1));
             match step {
-                Move::Take(units) => {
+                SlotAction::Take(units) => {
                     let decision = counter.take(now, units);
                     let fits = held + units <= u64::from(slots);
                     prop_assert_eq!(decision.is_allowed(), fits, "a free slot is free at once");
@@ -55,19 +55,19 @@ proptest! {
                         alive.insert(serial, (*receipt, units, now + LEASE));
                     }
                 }
-                Move::Release(index) => if let Some(holder) = pick(index) {
+                SlotAction::Release(index) => if let Some(holder) = pick(index) {
                     let (receipt, _, _) = alive.remove(&holder).expect("alive");
                     let release = Operation::Settle { receipt, actual: Cost::ZERO };
                     prop_assert!(counter.ask(now, release).is_allowed());
                     let again = counter.ask(now, release);
                     prop_assert_eq!(again.refusal().map(sluicegate_core::Refusal::as_str), Some("lost"));
                 },
-                Move::Renew(index) => if let Some(holder) = pick(index) {
+                SlotAction::Renew(index) => if let Some(holder) = pick(index) {
                     let entry = alive.get_mut(&holder).expect("alive");
                     prop_assert!(counter.ask(now, Operation::Renew(entry.0)).is_allowed());
                     entry.2 = now + LEASE;
                 },
-                Move::Crash(index) => if let Some(holder) = pick(index) {
+                SlotAction::Crash(index) => if let Some(holder) = pick(index) {
                     let (_, units, until) = alive.remove(&holder).expect("alive");
                     crashed.push((units, until));
                 },

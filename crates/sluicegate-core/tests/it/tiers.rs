@@ -11,17 +11,17 @@ use super::counter::{START, arrivals, in_period, quota, rates};
 const SECOND: u64 = 1_000_000;
 const MINUTE: u64 = 60 * SECOND;
 
-type Make = fn(&'static str, Quota) -> Result<Limit, LimitError>;
+type LimitConstructor = fn(&'static str, Quota) -> Result<Limit, LimitError>;
 
 /// One counter, which is read under one limit and then another, with the marker of its change of
 /// tier.
 #[derive(Debug, Clone)]
-struct Caller {
+struct TieredCaller {
     cells: [State; 2],
     sets: u128,
 }
 
-impl Caller {
+impl TieredCaller {
     fn new() -> Self {
         Self { cells: [State::Vacant, State::Vacant], sets: 0 }
     }
@@ -88,10 +88,10 @@ fn units_used_before_are_used_after_and_never_more_than_a_capacity() {
         ("1/us burst 50", 50, "100/min", 50),
     ];
     for (from, used, to, left) in cases {
-        let makes: [Make; 2] = [Limit::token_bucket, Limit::leaky_bucket];
+        let makes: [LimitConstructor; 2] = [Limit::token_bucket, Limit::leaky_bucket];
         for make in makes {
             let limit = |text| make("api", parsed(text)).expect("a limit");
-            let mut caller = Caller::new();
+            let mut caller = TieredCaller::new();
             assert!(caller.take(START, &limit(from), used).is_allowed());
             let now = caller.take_after(START, parsed(from), &limit(to), 0);
             assert_eq!(now.remaining(), left, "{used} of {from} under {to}");
@@ -105,7 +105,7 @@ fn a_part_of_a_unit_counts_as_a_whole_one() {
     for (waited, left) in
         [(0, 9_910), (1, 9_910), (600_000 - 1, 9_910), (600_000, 9_911), (600_001, 9_911)]
     {
-        let mut caller = Caller::new();
+        let mut caller = TieredCaller::new();
         caller.take(START, &bucket("100/min"), 90);
         let now = START + waited;
         let found = caller.take_after(now, parsed("100/min"), &bucket("10000/min"), 0);
@@ -116,7 +116,7 @@ fn a_part_of_a_unit_counts_as_a_whole_one() {
 #[test]
 fn a_debt_carries_over_as_units_and_not_as_a_debt() {
     for (to, left) in [("10000/min", 9_850), ("151/min", 1), ("150/min", 0), ("20/min", 0)] {
-        let mut caller = Caller::new();
+        let mut caller = TieredCaller::new();
         caller.ask(START, &bucket("100/min"), Operation::Charge(Cost::from(150)));
         let found = caller.take_after(START, parsed("100/min"), &bucket(to), 0);
         assert!(found.is_allowed(), "{to}: in debt not even a peek is");
@@ -128,7 +128,7 @@ fn a_debt_carries_over_as_units_and_not_as_a_debt() {
 fn a_queue_keeps_its_line_in_places() {
     let make = |text| Limit::queue("api", parsed(text)).expect("a limit");
     let (slow, quick) = (make("1/s burst 4"), make("10/s burst 9"));
-    let mut caller = Caller::new();
+    let mut caller = TieredCaller::new();
     for _ in 0..5 {
         assert!(caller.take(START, &slow, 1).is_allowed());
     }
@@ -139,7 +139,7 @@ fn a_queue_keeps_its_line_in_places() {
 
 #[test]
 fn a_slow_tier_is_not_taken_for_a_wrong_clock() {
-    let mut caller = Caller::new();
+    let mut caller = TieredCaller::new();
     caller.take(START, &bucket("100/day"), 60);
     let found = caller.take_after(START, parsed("100/day"), &bucket("100/s"), 1);
     assert_eq!(found.remaining(), 39, "hours ahead, and believed");
@@ -147,7 +147,7 @@ fn a_slow_tier_is_not_taken_for_a_wrong_clock() {
 
 #[test]
 fn a_clock_that_was_wrong_before_the_change_leaves_one_old_capacity_used() {
-    let mut caller = Caller::new();
+    let mut caller = TieredCaller::new();
     caller.take(START, &bucket("100/min"), 1);
     let found = caller.take_after(START - 60 * MINUTE, parsed("100/min"), &bucket("10000/min"), 0);
     assert_eq!(found.remaining(), 9_900);
@@ -155,7 +155,7 @@ fn a_clock_that_was_wrong_before_the_change_leaves_one_old_capacity_used() {
 
 #[test]
 fn the_slack_of_a_clock_is_not_read_as_units() {
-    let mut caller = Caller::new();
+    let mut caller = TieredCaller::new();
     caller.take(START, &bucket("10/us"), 10);
     let found = caller.take_after(START - SECOND / 2, parsed("10/us"), &bucket("10000/min"), 0);
     assert_eq!(found.remaining(), 9_980, "a burst and a debt, not five millions");
@@ -164,7 +164,7 @@ fn the_slack_of_a_clock_is_not_read_as_units() {
 #[test]
 fn a_change_counts_once_however_often_it_arrives() {
     let (from, to) = (parsed("100/min"), bucket("10000/min"));
-    let mut caller = Caller::new();
+    let mut caller = TieredCaller::new();
     caller.take(START, &bucket("100/min"), 90);
     caller.take_after(START, from, &to, 1_000);
     let found = caller.take_after(START, from, &to, 0);
@@ -174,7 +174,7 @@ fn a_change_counts_once_however_often_it_arrives() {
 #[test]
 fn a_change_that_found_nothing_to_carry_over_counts_as_well() {
     let (from, to) = (parsed("100/min"), bucket("10000/min"));
-    let mut caller = Caller::new();
+    let mut caller = TieredCaller::new();
     assert!(caller.take_after(START, from, &to, 5_000).is_allowed());
     assert_eq!(caller.take_after(START, from, &to, 0).remaining(), 5_000);
 }
@@ -183,7 +183,7 @@ fn a_change_that_found_nothing_to_carry_over_counts_as_well() {
 fn a_change_may_come_with_every_request() {
     for (from, to) in [("100/min", "10000/min"), ("10000/min", "100/min"), ("5/s", "7/s")] {
         let (from, to) = (parsed(from), bucket(to));
-        let (mut shadowed, mut spared) = (Caller::new(), Caller::new());
+        let (mut shadowed, mut spared) = (TieredCaller::new(), TieredCaller::new());
         // So often that some units are always used, and sometimes after a long pause.
         let half = u32::try_from(to.capacity() / 2).expect("small");
         let recovery = to.recovery().expect("a bucket recovers").as_micros();
@@ -201,7 +201,7 @@ fn a_change_may_come_with_every_request() {
 #[test]
 fn a_debt_in_the_new_tier_outlasts_one_recovery_and_its_marker_too() {
     let (from, to) = (parsed("5/s"), bucket("200/min"));
-    let mut caller = Caller::new();
+    let mut caller = TieredCaller::new();
     caller.take_after(START, from, &to, 1);
     let charge = Check::new(&to, "key").with_operation(Operation::Charge(Cost::from(399)));
     caller.apply(START, [charge]);
@@ -214,7 +214,7 @@ fn the_retry_time_of_a_refused_set_is_correct() {
     for (from, to) in [("10000/min", "100/min"), ("100/day", "10/s"), ("10/s", "100/day")] {
         let (used, to) = (bucket(from).capacity(), bucket(to));
         let from_limit = bucket(from);
-        let mut caller = Caller::new();
+        let mut caller = TieredCaller::new();
         caller.ask(START, &from_limit, Operation::acquire(Cost::new(used).expect("a cost")));
         let all = u32::try_from(to.capacity()).expect("small");
         let refused = caller.take_after(START, parsed(from), &to, all);
@@ -228,7 +228,7 @@ fn the_retry_time_of_a_refused_set_is_correct() {
 #[test]
 fn a_refused_set_has_carried_over_and_charged_nothing() {
     let (from, to) = (parsed("100/min"), bucket("10000/min"));
-    let mut caller = Caller::new();
+    let mut caller = TieredCaller::new();
     caller.take(START, &bucket("100/min"), 90);
     let refused = caller.take_after(START, from, &to, 10_000);
     assert!(!refused.is_allowed());
@@ -239,11 +239,11 @@ fn a_refused_set_has_carried_over_and_charged_nothing() {
 #[test]
 fn it_runs_first_wherever_in_the_set_it_is() {
     let (from, to) = (parsed("100/min"), bucket("10000/min"));
-    let mut caller = Caller::new();
+    let mut caller = TieredCaller::new();
     caller.take(START, &bucket("100/min"), 90);
     let check = Check::new(&to, "key");
     let shadow = check.with_operation(rescale(from)).observed();
-    assert_eq!(shadow.gate(), Mode::Shadow);
+    assert_eq!(shadow.mode(), Mode::Shadow);
     let (ruling, [taken, shadowed]) = caller.apply(START, [check.cost(Cost::from(9_910)), shadow]);
     assert_eq!(ruling, Ruling::Admitted);
     assert_eq!((taken.remaining(), shadowed.remaining()), (0, 0));
@@ -256,7 +256,7 @@ fn a_quota_that_was_never_this_limit_s_changes_nothing() {
     let inexact = quota(Quota::MAX_AMOUNT - 1, SECOND);
     for from in [months, none, inexact] {
         let to = bucket("10/min");
-        let mut caller = Caller::new();
+        let mut caller = TieredCaller::new();
         caller.take(START, &to, 4);
         let before = caller.cells.clone();
         assert_eq!(caller.take_after(START, from, &to, 0).remaining(), 6);
@@ -294,7 +294,7 @@ fn counting_limits_keep_their_count() {
     ];
     for (from, to) in pairs {
         let (from, to) = (from.expect("a limit"), to.expect("a limit"));
-        let mut caller = Caller::new();
+        let mut caller = TieredCaller::new();
         caller.ask(START, &from, Operation::Charge(Cost::from(8)));
         assert_eq!(Check::new(&to, "key").with_operation(rescale(small)).settles(), None, "{to:?}");
         let found = caller.take_after(START, small, &to, 0);
@@ -306,7 +306,7 @@ fn counting_limits_keep_their_count() {
 #[test]
 fn state_of_another_algorithm_is_exhausted() {
     let log = Limit::sliding_log("api", parsed("10/min")).expect("a limit");
-    let mut caller = Caller::new();
+    let mut caller = TieredCaller::new();
     caller.take(START, &log, 1);
     let found = caller.take_after(START, parsed("10/min"), &bucket("1000/min"), 0);
     assert_eq!(found.remaining(), 0);
@@ -325,12 +325,12 @@ proptest! {
             quota(amount, period).with_burst(burst).expect("a burst")
         };
         let make = |quota| {
-            let make: Make = if queues { Limit::queue } else { Limit::token_bucket };
+            let make: LimitConstructor = if queues { Limit::queue } else { Limit::token_bucket };
             make("api", quota).expect("a limit")
         };
         let from = with_burst(before, burst);
         let (old, new) = (make(from), make(with_burst(after, new_burst)));
-        let mut caller = Caller::new();
+        let mut caller = TieredCaller::new();
         let mut now = START;
         for (gap, cost) in traffic {
             now += gap;

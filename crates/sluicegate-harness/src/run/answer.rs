@@ -58,8 +58,8 @@ fn verdict(body: &mut Value, extracted: &mut Extracted) {
 }
 
 /// A reply of the Redis protocol; `SLUICEGATE.CHECK` has a slot and a decider in it.
-pub(super) fn resp(reply: &sluicegate_testkit::Value, extracted: &mut Extracted) -> Value {
-    use sluicegate_testkit::Value as Resp;
+pub(super) fn resp(reply: &sluicegate_testkit::RespValue, extracted: &mut Extracted) -> Value {
+    use sluicegate_testkit::RespValue as Resp;
     let Resp::Array(items) = reply else { return plain(reply) };
     let mut out: Vec<Value> = items.iter().map(plain).collect();
     for place in 1..out.len() {
@@ -78,8 +78,8 @@ pub(super) fn resp(reply: &sluicegate_testkit::Value, extracted: &mut Extracted)
     Value::Array(out)
 }
 
-fn plain(value: &sluicegate_testkit::Value) -> Value {
-    use sluicegate_testkit::Value as Resp;
+fn plain(value: &sluicegate_testkit::RespValue) -> Value {
+    use sluicegate_testkit::RespValue as Resp;
     match value {
         Resp::Null => Value::Null,
         Resp::Integer(number) => json!(number),

@@ -167,7 +167,7 @@ impl Runner<'_> {
 fn pipelined(
     connection: &mut Connection,
     commands: &[Vec<String>],
-) -> std::io::Result<Vec<sluicegate_testkit::Value>> {
+) -> std::io::Result<Vec<sluicegate_testkit::RespValue>> {
     connection.send_all(commands)?;
     commands.iter().map(|_| connection.receive()).collect()
 }

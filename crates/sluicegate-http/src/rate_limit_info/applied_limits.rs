@@ -60,7 +60,7 @@ impl<'a> RateLimitInfo<'a> {
         verdict: &Verdict,
     ) -> bool {
         // A shadow blocks no request, so that only the operator needs its state.
-        check.gate() == Mode::Enforce
+        check.mode() == Mode::Enforce
             && !matches!(check.operation(), Operation::Rescale { .. })
             && !is_unasked(check, verdict)
             && self.rule(index).is_none_or(sluicegate_rules::Rule::is_reported)

@@ -5,7 +5,7 @@ use http::header::{CACHE_CONTROL, HeaderName, HeaderValue, RETRY_AFTER, WWW_AUTH
 use sluicegate::Time;
 
 use super::RateLimitInfo;
-use crate::header::{Family, Header, Spelling};
+use crate::header::{Family, RateLimitHeader, Spelling};
 
 /// More headers than a response usually has, so that the map is allocated once.
 const USUAL_HEADERS: usize = 12;
@@ -29,7 +29,7 @@ impl RateLimitInfo<'_> {
 /// Returns the name of a header.
 ///
 /// The names are constants, so that no response parses one.
-const fn name(header: Header) -> HeaderName {
+const fn name(header: RateLimitHeader) -> HeaderName {
     use Spelling::{Dashed, Plain};
     macro_rules! named {
         ($header:expr) => {
@@ -37,25 +37,39 @@ const fn name(header: Header) -> HeaderName {
         };
     }
     match header {
-        Header::Limit(Family::X(Plain)) => named!(Header::Limit(Family::X(Plain))),
-        Header::Limit(Family::X(Dashed)) => named!(Header::Limit(Family::X(Dashed))),
-        Header::Limit(Family::Legacy) => named!(Header::Limit(Family::Legacy)),
-        Header::Remaining(Family::X(Plain)) => named!(Header::Remaining(Family::X(Plain))),
-        Header::Remaining(Family::X(Dashed)) => named!(Header::Remaining(Family::X(Dashed))),
-        Header::Remaining(Family::Legacy) => named!(Header::Remaining(Family::Legacy)),
-        Header::Reset(Family::X(Plain)) => named!(Header::Reset(Family::X(Plain))),
-        Header::Reset(Family::X(Dashed)) => named!(Header::Reset(Family::X(Dashed))),
-        Header::Reset(Family::Legacy) => named!(Header::Reset(Family::Legacy)),
-        Header::Cost(Plain) => named!(Header::Cost(Plain)),
-        Header::Cost(Dashed) => named!(Header::Cost(Dashed)),
-        Header::Tier(Plain) => named!(Header::Tier(Plain)),
-        Header::Tier(Dashed) => named!(Header::Tier(Dashed)),
-        Header::UpgradeUrl(Plain) => named!(Header::UpgradeUrl(Plain)),
-        Header::UpgradeUrl(Dashed) => named!(Header::UpgradeUrl(Dashed)),
-        Header::RateLimitPolicy => named!(Header::RateLimitPolicy),
-        Header::RateLimit => named!(Header::RateLimit),
-        Header::RetryAfter => RETRY_AFTER,
-        Header::CacheControl => CACHE_CONTROL,
-        Header::WwwAuthenticate => WWW_AUTHENTICATE,
+        RateLimitHeader::Limit(Family::X(Plain)) => {
+            named!(RateLimitHeader::Limit(Family::X(Plain)))
+        }
+        RateLimitHeader::Limit(Family::X(Dashed)) => {
+            named!(RateLimitHeader::Limit(Family::X(Dashed)))
+        }
+        RateLimitHeader::Limit(Family::Legacy) => named!(RateLimitHeader::Limit(Family::Legacy)),
+        RateLimitHeader::Remaining(Family::X(Plain)) => {
+            named!(RateLimitHeader::Remaining(Family::X(Plain)))
+        }
+        RateLimitHeader::Remaining(Family::X(Dashed)) => {
+            named!(RateLimitHeader::Remaining(Family::X(Dashed)))
+        }
+        RateLimitHeader::Remaining(Family::Legacy) => {
+            named!(RateLimitHeader::Remaining(Family::Legacy))
+        }
+        RateLimitHeader::Reset(Family::X(Plain)) => {
+            named!(RateLimitHeader::Reset(Family::X(Plain)))
+        }
+        RateLimitHeader::Reset(Family::X(Dashed)) => {
+            named!(RateLimitHeader::Reset(Family::X(Dashed)))
+        }
+        RateLimitHeader::Reset(Family::Legacy) => named!(RateLimitHeader::Reset(Family::Legacy)),
+        RateLimitHeader::Cost(Plain) => named!(RateLimitHeader::Cost(Plain)),
+        RateLimitHeader::Cost(Dashed) => named!(RateLimitHeader::Cost(Dashed)),
+        RateLimitHeader::Tier(Plain) => named!(RateLimitHeader::Tier(Plain)),
+        RateLimitHeader::Tier(Dashed) => named!(RateLimitHeader::Tier(Dashed)),
+        RateLimitHeader::UpgradeUrl(Plain) => named!(RateLimitHeader::UpgradeUrl(Plain)),
+        RateLimitHeader::UpgradeUrl(Dashed) => named!(RateLimitHeader::UpgradeUrl(Dashed)),
+        RateLimitHeader::RateLimitPolicy => named!(RateLimitHeader::RateLimitPolicy),
+        RateLimitHeader::RateLimit => named!(RateLimitHeader::RateLimit),
+        RateLimitHeader::RetryAfter => RETRY_AFTER,
+        RateLimitHeader::CacheControl => CACHE_CONTROL,
+        RateLimitHeader::WwwAuthenticate => WWW_AUTHENTICATE,
     }
 }

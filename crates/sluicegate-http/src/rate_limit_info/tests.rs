@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::Value as Json;
 use sfv::{BareItem, List, ListEntry, Parser};
 use sluicegate::{Limiter, ManualClock, Memory};
-use sluicegate_rules::{Request, RuleLimiter, RuleSet, Value};
+use sluicegate_rules::{AttributeValue, Request, RuleLimiter, RuleSet};
 
 use super::RateLimitInfo;
 
@@ -52,7 +52,7 @@ impl TestLimiter {
     pub(super) fn request_with<const N: usize>(
         &self,
         cost: u64,
-        attributes: [(&str, Value<'_>); N],
+        attributes: [(&str, AttributeValue<'_>); N],
     ) -> Response {
         let request = Request::new().peer([203, 0, 113, 9].into()).attributes(&attributes);
         self.send(&request.cost(cost))

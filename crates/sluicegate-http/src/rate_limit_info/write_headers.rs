@@ -9,7 +9,7 @@ use sluicegate_rules::{PlanOutcome, Reset};
 
 use super::applied_limits::{AppliedLimit, AppliedLimits, is_cooldown};
 use super::{RateLimitInfo, RefusalKind};
-use crate::header::{Family, Header};
+use crate::header::{Family, RateLimitHeader};
 
 /// The largest integer of a structured field, which has fifteen digits.
 const LARGEST: u64 = 999_999_999_999_999;
@@ -18,7 +18,12 @@ impl RateLimitInfo<'_> {
     /// Calls `out` once for every header, with its value.
     ///
     /// Values are written into `line`; reusing it for the next request saves an allocation.
-    pub fn for_each_header(&self, now: Time, line: &mut String, mut out: impl FnMut(Header, &str)) {
+    pub fn for_each_header(
+        &self,
+        now: Time,
+        line: &mut String,
+        mut out: impl FnMut(RateLimitHeader, &str),
+    ) {
         let (refused, applied) = (self.refused(), self.applied());
         let retry = self.retry_after();
         if let Some(family) = Family::of(self.settings.names) {
@@ -27,19 +32,19 @@ impl RateLimitInfo<'_> {
         }
         if self.settings.ietf && applied.indices().next().is_some() {
             self.write_list(&applied, line, write_policy);
-            out(Header::RateLimitPolicy, line);
+            out(RateLimitHeader::RateLimitPolicy, line);
             self.write_list(&applied, line, |item, line| write_remaining(item, retry, line));
-            out(Header::RateLimit, line);
+            out(RateLimitHeader::RateLimit, line);
         }
         if let Some(seconds) = retry {
-            out(Header::RetryAfter, number(line, seconds));
+            out(RateLimitHeader::RetryAfter, number(line, seconds));
         }
         if refused.is_some() {
-            out(Header::CacheControl, "no-store");
+            out(RateLimitHeader::CacheControl, "no-store");
         }
         if let PlanOutcome::Unidentified { identity, .. } = self.outcome {
             write_challenge(identity, line);
-            out(Header::WwwAuthenticate, line);
+            out(RateLimitHeader::WwwAuthenticate, line);
         }
     }
 
@@ -58,7 +63,7 @@ impl RateLimitInfo<'_> {
         applied: &AppliedLimits,
         now: Time,
         line: &mut String,
-        out: &mut impl FnMut(Header, &str),
+        out: &mut impl FnMut(RateLimitHeader, &str),
     ) {
         let Some(item) = applied.indices().next().and_then(|index| self.applied_limit(index))
         else {
@@ -75,9 +80,9 @@ impl RateLimitInfo<'_> {
             Reset::Delta => reset.as_secs_ceil(),
             Reset::Epoch => (now + reset).since(Time::EPOCH).as_secs_ceil(),
         };
-        out(Header::Limit(family), number(line, item.decision.limit()));
-        out(Header::Remaining(family), number(line, item.decision.remaining()));
-        out(Header::Reset(family), number(line, reset));
+        out(RateLimitHeader::Limit(family), number(line, item.decision.limit()));
+        out(RateLimitHeader::Remaining(family), number(line, item.decision.remaining()));
+        out(RateLimitHeader::Reset(family), number(line, reset));
     }
 
     /// Emits the headers that no draft defines.
@@ -86,18 +91,18 @@ impl RateLimitInfo<'_> {
         family: Family,
         refused: Option<RefusalKind>,
         line: &mut String,
-        out: &mut impl FnMut(Header, &str),
+        out: &mut impl FnMut(RateLimitHeader, &str),
     ) {
         let spelling = family.spelling();
         if self.decided.is_some() && self.cost != 1 {
-            out(Header::Cost(spelling), number(line, self.cost));
+            out(RateLimitHeader::Cost(spelling), number(line, self.cost));
         }
         if let Some(tier) = self.tier.filter(|tier| tier.bytes().all(is_plain)) {
-            out(Header::Tier(spelling), tier);
+            out(RateLimitHeader::Tier(spelling), tier);
         }
         // Higher limits help only a caller that has used its units up.
         if let (Some(RefusalKind::Quota), Some(url)) = (refused, &self.settings.upgrade_url) {
-            out(Header::UpgradeUrl(spelling), url);
+            out(RateLimitHeader::UpgradeUrl(spelling), url);
         }
     }
 

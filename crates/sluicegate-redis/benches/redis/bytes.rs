@@ -7,8 +7,8 @@ use sluicegate_testkit::ServerKind;
 
 use crate::Scale;
 use crate::callers::CALLERS;
-use crate::load::Asked;
-use crate::setup::Ground;
+use crate::load::BenchOperation;
+use crate::setup::BenchServers;
 use crate::table::{grouped, head, row};
 
 /// A bucket that takes so long to recover that no entry is dropped meanwhile.
@@ -45,15 +45,15 @@ pub(crate) fn measure(kind: ServerKind, scale: Scale) {
         if callers > scale.callers {
             continue;
         }
-        show(kind, "token bucket", Asked::One(&DAILY), callers, "100");
+        show(kind, "token bucket", BenchOperation::One(&DAILY), callers, "100");
     }
     for (name, limit) in &*OTHERS {
-        show(kind, name, Asked::Charged(limit), CALLERS, "");
+        show(kind, name, BenchOperation::Charged(limit), CALLERS, "");
     }
 }
 
-fn show(kind: ServerKind, name: &str, workload: Asked, callers: usize, aim: &str) {
-    let ground = Ground::new(kind, 2);
+fn show(kind: ServerKind, name: &str, workload: BenchOperation, callers: usize, aim: &str) {
+    let ground = BenchServers::new(kind, 2);
     let before = ground.server.used_memory();
     ground.fill(workload, 256, callers);
     let used = ground.server.used_memory() - before;

@@ -9,9 +9,9 @@ pub(crate) fn key(caller: usize) -> String {
 }
 
 /// A pseudo-random generator (`SplitMix64`).
-pub(crate) struct Draws(u64);
+pub(crate) struct BenchRng(u64);
 
-impl Draws {
+impl BenchRng {
     pub(crate) fn new(seed: usize) -> Self {
         Self(seed as u64)
     }

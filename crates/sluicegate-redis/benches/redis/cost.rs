@@ -6,10 +6,10 @@ use crate::Scale;
 use crate::callers::CALLERS;
 use crate::cpu_affinity;
 use crate::floor::Floor;
-use crate::load::{Asked, Taken, micros_each};
+use crate::load::{BenchOperation, MeasuredCost, micros_each};
 use crate::pipeline::Pipeline;
 use crate::recorded_commands::Recorder;
-use crate::setup::Ground;
+use crate::setup::BenchServers;
 use crate::table::{head, median, micros, row, times};
 
 /// The commands of the store for each caller when it sends one set at a time.
@@ -25,9 +25,9 @@ impl Calls {
         let server = Server::redis();
         cpu_affinity::keep_to_its_own(&server);
         let recorder = Recorder::before(server.address());
-        let ground = Ground::behind(server, &recorder.url(), 16);
+        let ground = BenchServers::behind(server, &recorder.url(), 16);
         // A node with one task has one set in flight.
-        let [one, four] = [Asked::one(), Asked::Four].map(|workload| {
+        let [one, four] = [BenchOperation::one(), BenchOperation::Four].map(|workload| {
             ground.fill(workload, 1, CALLERS);
             recorder.take_calls()
         });
@@ -57,14 +57,14 @@ const LOADED: [(&str, &str, usize); 6] = [
 ];
 
 pub(crate) fn compare(kind: ServerKind, calls: &Calls, scale: Scale) {
-    let ground = Ground::new(kind, 2);
+    let ground = BenchServers::new(kind, 2);
     let workload = |name: &str| match name {
-        name if name.starts_with("sets") => Asked::Four,
-        name if name.starts_with("no request") => Asked::Nothing,
-        _ => Asked::one(),
+        name if name.starts_with("sets") => BenchOperation::Four,
+        name if name.starts_with("no request") => BenchOperation::Nothing,
+        _ => BenchOperation::one(),
     };
-    ground.fill(Asked::one(), 256, CALLERS);
-    ground.fill(Asked::Four, 256, CALLERS);
+    ground.fill(BenchOperation::one(), 256, CALLERS);
+    ground.fill(BenchOperation::Four, 256, CALLERS);
     let floor = Floor::on(&ground.server);
     let floor_calls = floor.calls();
     let mut pipeline = Pipeline::to(&ground.server);
@@ -87,7 +87,11 @@ pub(crate) fn compare(kind: ServerKind, calls: &Calls, scale: Scale) {
     show(kind, &sent, &loaded);
 }
 
-fn show(kind: ServerKind, sent: &[Vec<f64>; SENT.len()], loaded: &[Vec<Taken>; LOADED.len()]) {
+fn show(
+    kind: ServerKind,
+    sent: &[Vec<f64>; SENT.len()],
+    loaded: &[Vec<MeasuredCost>; LOADED.len()],
+) {
     head(
         &format!("{kind:?}: processor time of a decision in µs, {CALLERS} callers"),
         &["", "server", "÷ floor", "aim", "ours", "calls a decision", "decisions a second"],
@@ -98,16 +102,16 @@ fn show(kind: ServerKind, sent: &[Vec<f64>; SENT.len()], loaded: &[Vec<Taken>; L
         let cells = [(*name).into(), micros(middle(server)), ratio, (*aim).into()];
         row(cells.iter().chain(&nothing));
     }
-    let servers = loaded.each_ref().map(|taken| figures(taken, Taken::server_micros));
+    let servers = loaded.each_ref().map(|taken| figures(taken, MeasuredCost::server_micros));
     for (((name, aim, _), taken), server) in LOADED.iter().zip(loaded).zip(&servers) {
         row(&[
             (*name).into(),
             micros(middle(server)),
             times(ratio(server, &sent[0])),
             (*aim).into(),
-            micros(middle(&figures(taken, Taken::own_micros))),
-            format!("{:.3}", middle(&figures(taken, Taken::trips))),
-            format!("{:.0}", middle(&figures(taken, Taken::per_second))),
+            micros(middle(&figures(taken, MeasuredCost::own_micros))),
+            format!("{:.3}", middle(&figures(taken, MeasuredCost::trips))),
+            format!("{:.0}", middle(&figures(taken, MeasuredCost::per_second))),
         ]);
     }
     let fours = [(&sent[3], &sent[2]), (&servers[3], &servers[1]), (&servers[4], &servers[2])];
@@ -117,7 +121,7 @@ fn show(kind: ServerKind, sent: &[Vec<f64>; SENT.len()], loaded: &[Vec<Taken>; L
     );
 }
 
-fn figures(taken: &[Taken], figure: fn(&Taken) -> f64) -> Vec<f64> {
+fn figures(taken: &[MeasuredCost], figure: fn(&MeasuredCost) -> f64) -> Vec<f64> {
     taken.iter().map(figure).collect()
 }
 

@@ -7,11 +7,11 @@ use sluicegate_testkit::ServerKind;
 
 use crate::Scale;
 use crate::load::{micros_each, own_time};
-use crate::setup::Ground;
+use crate::setup::BenchServers;
 use crate::table::{head, micros, row};
 
 pub(crate) fn measure(kind: ServerKind, scale: Scale) {
-    let ground = Ground::new(kind, 1);
+    let ground = BenchServers::new(kind, 1);
     let limit = Limit::token_bucket("scarce", "1/h".parse().unwrap()).unwrap();
     let node = &ground.nodes[0];
     let ask = async || node.check(Check::new(&limit, "greedy")).await.unwrap().is_allowed();

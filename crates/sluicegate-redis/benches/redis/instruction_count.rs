@@ -2,29 +2,29 @@
 
 use sluicegate_testkit::ServerKind;
 
-use crate::callers::{CALLERS, Draws};
-use crate::load::Asked;
-use crate::setup::{Busy, Ground};
+use crate::callers::{BenchRng, CALLERS};
+use crate::load::BenchOperation;
+use crate::setup::{BenchServers, CpuProcesses};
 
 /// As many as fit into two calls.
 const TASKS: usize = 128;
 
 /// Runs decisions on one node and one server.
 pub(crate) fn on_one(times: usize) {
-    run(&Ground::new(ServerKind::Redis, 1), times);
+    run(&BenchServers::new(ServerKind::Redis, 1), times);
 }
 
 /// The same on a cluster of three.
 pub(crate) fn on_cluster(times: usize) {
-    run(&Ground::cluster(ServerKind::Redis, 1), times);
+    run(&BenchServers::cluster(ServerKind::Redis, 1), times);
 }
 
-fn run<S: Busy>(ground: &Ground<S>, times: usize) {
+fn run<S: CpuProcesses>(ground: &BenchServers<S>, times: usize) {
     ground.each_task(TASKS, |node, task| {
-        let mut draws = Draws::new(task);
+        let mut draws = BenchRng::new(task);
         async move {
             for _ in 0..times / TASKS {
-                Asked::one().about(&node, draws.below(CALLERS)).await;
+                BenchOperation::one().about(&node, draws.below(CALLERS)).await;
             }
         }
     });

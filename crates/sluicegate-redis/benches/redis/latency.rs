@@ -10,19 +10,20 @@ use sluicegate_testkit::ServerKind;
 use tokio::time::{Instant, sleep_until};
 
 use crate::Scale;
-use crate::callers::{CALLERS, Draws};
-use crate::load::{Asked, Taken};
-use crate::setup::Ground;
+use crate::callers::{BenchRng, CALLERS};
+use crate::load::{BenchOperation, MeasuredCost};
+use crate::setup::BenchServers;
 use crate::table::{head, median, row};
 
 /// Tasks of each node; enough that one is always free for the next request.
 const TASKS: usize = 1_024;
 
 pub(crate) fn measure(kind: ServerKind, scale: Scale) {
-    let ground = Ground::new(kind, 2);
-    ground.fill(Asked::one(), 256, CALLERS);
-    let highest = (0..scale.rounds).map(|_| ground.load(Asked::one(), 256, scale.decisions));
-    let highest = median(highest.map(|taken| Taken::per_second(&taken)));
+    let ground = BenchServers::new(kind, 2);
+    ground.fill(BenchOperation::one(), 256, CALLERS);
+    let highest =
+        (0..scale.rounds).map(|_| ground.load(BenchOperation::one(), 256, scale.decisions));
+    let highest = median(highest.map(|taken| MeasuredCost::per_second(&taken)));
     let pings = connections(&ground);
     head(
         &format!("{kind:?}: the wait for a decision in ms"),
@@ -47,7 +48,7 @@ pub(crate) fn measure(kind: ServerKind, scale: Scale) {
 }
 
 /// A connection for each node, as a store has it.
-fn connections(ground: &Ground) -> Vec<MultiplexedConnection> {
+fn connections(ground: &BenchServers) -> Vec<MultiplexedConnection> {
     let client = Client::open(ground.server.url()).unwrap();
     let connect = || ground.runtime.block_on(client.get_multiplexed_async_connection()).unwrap();
     ground.nodes.iter().map(|_| connect()).collect()
@@ -56,7 +57,7 @@ fn connections(ground: &Ground) -> Vec<MultiplexedConnection> {
 /// Sends requests at this rate, whether or not earlier ones have been answered. Returns their
 /// latencies in order, each from the time it was due, so that a late timer is included.
 fn paced(
-    ground: &Ground,
+    ground: &BenchServers,
     rate: f64,
     requests: usize,
     pings: Option<&[MultiplexedConnection]>,
@@ -64,7 +65,7 @@ fn paced(
     let tasks = TASKS * ground.nodes.len();
     let (start, waits) = (Instant::now(), Arc::new(Mutex::new(Vec::with_capacity(requests))));
     ground.each_task(TASKS, |node, task| {
-        let (waits, mut draws) = (Arc::clone(&waits), Draws::new(task));
+        let (waits, mut draws) = (Arc::clone(&waits), BenchRng::new(task));
         let mut ping = pings.map(|pings| pings[task % pings.len()].clone());
         async move {
             let mut own = Vec::with_capacity(requests / tasks);
@@ -74,7 +75,7 @@ fn paced(
                 sleep_until(due).await;
                 match &mut ping {
                     Some(ping) => cmd("PING").exec_async(ping).await.unwrap(),
-                    None => Asked::one().about(&node, draws.below(CALLERS)).await,
+                    None => BenchOperation::one().about(&node, draws.below(CALLERS)).await,
                 }
                 own.push(due.elapsed());
             }

@@ -8,12 +8,12 @@ use sluicegate_redis::Redis;
 use tokio::task::yield_now;
 use tokio::time::sleep;
 
-use crate::callers::{CALLERS, Draws, key};
-use crate::setup::{Busy, Ground, LIMITS};
+use crate::callers::{BenchRng, CALLERS, key};
+use crate::setup::{BenchServers, CpuProcesses, LIMITS};
 
 /// The operation to send.
 #[derive(Clone, Copy)]
-pub(crate) enum Asked {
+pub(crate) enum BenchOperation {
     /// One unit of a limit.
     One(&'static Limit),
     /// An unconditional charge, which reports failures to a cooldown.
@@ -24,7 +24,7 @@ pub(crate) enum Asked {
     Nothing,
 }
 
-impl Asked {
+impl BenchOperation {
     /// The limit that most cases use.
     pub(crate) fn one() -> Self {
         Self::One(&LIMITS[0])
@@ -70,7 +70,7 @@ impl Asked {
 
 /// The cost of some decisions.
 #[derive(Clone, Copy)]
-pub(crate) struct Taken {
+pub(crate) struct MeasuredCost {
     decisions: usize,
     by_the_clock: Duration,
     /// Processor time of the server, and of this process.
@@ -80,7 +80,7 @@ pub(crate) struct Taken {
     calls: u64,
 }
 
-impl Taken {
+impl MeasuredCost {
     pub(crate) fn server_micros(&self) -> f64 {
         micros_each(self.server, self.decisions)
     }
@@ -103,11 +103,16 @@ pub(crate) fn micros_each(time: Duration, count: usize) -> f64 {
     time.as_secs_f64() * 1e6 / count as f64
 }
 
-impl<S: Busy> Ground<S> {
+impl<S: CpuProcesses> BenchServers<S> {
     /// Sends checks of random callers, by this number of tasks of each node. A measurement during
     /// which nodes decided without the server, because this machine stalled for half a second, is
     /// invalid and repeated.
-    pub(crate) fn load(&self, workload: Asked, tasks: usize, decisions: usize) -> Taken {
+    pub(crate) fn load(
+        &self,
+        workload: BenchOperation,
+        tasks: usize,
+        decisions: usize,
+    ) -> MeasuredCost {
         loop {
             let before = self.without_server();
             let taken = self.load_once(workload, tasks, decisions);
@@ -120,19 +125,19 @@ impl<S: Busy> Ground<S> {
         }
     }
 
-    fn load_once(&self, workload: Asked, tasks: usize, decisions: usize) -> Taken {
+    fn load_once(&self, workload: BenchOperation, tasks: usize, decisions: usize) -> MeasuredCost {
         let each = decisions / self.nodes.len() / tasks;
         let calls = self.counted(|counts| counts.calls);
         let (server, own, start) = (self.server.time(), own_time(), Instant::now());
         self.each_task(tasks, |node, _| {
-            let mut draws = Draws::new(start.elapsed().as_nanos() as usize);
+            let mut draws = BenchRng::new(start.elapsed().as_nanos() as usize);
             async move {
                 for _ in 0..each {
                     workload.about(&node, draws.below(CALLERS)).await;
                 }
             }
         });
-        Taken {
+        MeasuredCost {
             decisions: each * self.nodes.len() * tasks,
             by_the_clock: start.elapsed(),
             server: self.server.time().checked_sub(server).unwrap(),
@@ -142,7 +147,7 @@ impl<S: Busy> Ground<S> {
     }
 
     /// Sends a check of every caller once, by this number of tasks of each node.
-    pub(crate) fn fill(&self, workload: Asked, tasks: usize, callers: usize) {
+    pub(crate) fn fill(&self, workload: BenchOperation, tasks: usize, callers: usize) {
         let all = tasks * self.nodes.len();
         self.each_task(tasks, |node, task| async move {
             for caller in (task..callers).step_by(all) {

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use sluicegate_testkit::Server;
 
-use crate::callers::Draws;
+use crate::callers::BenchRng;
 
 /// Commands in flight on one connection.
 pub(crate) const DEPTH: usize = 64;
@@ -26,7 +26,7 @@ pub(crate) fn command(words: &[String]) -> Vec<u8> {
 pub(crate) struct Pipeline<'a> {
     server: &'a Server,
     lines: Vec<TcpStream>,
-    draws: Draws,
+    draws: BenchRng,
 }
 
 impl<'a> Pipeline<'a> {
@@ -36,7 +36,7 @@ impl<'a> Pipeline<'a> {
             line.set_nodelay(true).unwrap();
             line
         };
-        Self { server, lines: (0..CONNECTIONS).map(line).collect(), draws: Draws::new(7) }
+        Self { server, lines: (0..CONNECTIONS).map(line).collect(), draws: BenchRng::new(7) }
     }
 
     /// Sends every command once.

@@ -21,7 +21,7 @@ pub(crate) static LIMITS: LazyLock<[Limit; 5]> = LazyLock::new(|| {
 });
 
 /// A server, or those of a cluster, and nodes on it.
-pub(crate) struct Ground<S = Server> {
+pub(crate) struct BenchServers<S = Server> {
     // Dropped before the servers they use.
     pub(crate) nodes: Vec<Limiter<Redis>>,
     pub(crate) runtime: Runtime,
@@ -29,23 +29,23 @@ pub(crate) struct Ground<S = Server> {
 }
 
 /// The processes whose processor time is measured.
-pub(crate) trait Busy {
+pub(crate) trait CpuProcesses {
     fn time(&self) -> Duration;
 }
 
-impl Busy for Server {
+impl CpuProcesses for Server {
     fn time(&self) -> Duration {
         self.cpu_time()
     }
 }
 
-impl Busy for Cluster {
+impl CpuProcesses for Cluster {
     fn time(&self) -> Duration {
         self.servers().iter().map(Server::cpu_time).sum()
     }
 }
 
-impl Ground {
+impl BenchServers {
     /// This number of nodes, on an empty server with a core for itself.
     pub(crate) fn new(kind: ServerKind, nodes: usize) -> Self {
         let server = Server::setup(kind).start();
@@ -55,7 +55,7 @@ impl Ground {
     }
 }
 
-impl Ground<Cluster> {
+impl BenchServers<Cluster> {
     /// This number of nodes, on an empty cluster of three primaries.
     pub(crate) fn cluster(kind: ServerKind, nodes: usize) -> Self {
         let cluster = Cluster::setup(kind).replicas_each(0).start();
@@ -67,7 +67,7 @@ impl Ground<Cluster> {
     }
 }
 
-impl<S> Ground<S> {
+impl<S> BenchServers<S> {
     /// The same, at another address than the server's own.
     pub(crate) fn behind(server: S, url: &str, nodes: usize) -> Self {
         let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
@@ -91,7 +91,8 @@ impl<S> Ground<S> {
     pub(crate) fn wait_for_server(&self) {
         for node in &self.nodes {
             let store = node.store();
-            let reached = self.runtime.block_on(store.reached(Duration::from_secs(20)));
+            let reached =
+                self.runtime.block_on(store.wait_until_connected(Duration::from_secs(20)));
             assert!(reached, "the server can be reached: {:?}", store.health());
         }
     }
@@ -107,6 +108,10 @@ fn node(runtime: &Runtime, url: &str) -> Limiter<Redis> {
         }
     });
     let store = Redis::start(options).unwrap();
-    assert!(runtime.block_on(store.reached(Duration::from_secs(20))), "{:?}", store.health());
+    assert!(
+        runtime.block_on(store.wait_until_connected(Duration::from_secs(20))),
+        "{:?}",
+        store.health()
+    );
     Limiter::new(store)
 }

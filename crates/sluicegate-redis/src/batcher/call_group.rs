@@ -7,12 +7,12 @@ use smallvec::SmallVec;
 
 use super::request::QueuedRequest;
 use crate::error::{ErrorKind, ServerError};
-use crate::script::{Call, ScriptRef};
+use crate::script::{ScriptCall, ScriptRef};
 
 /// Requests for one destination, their call, and its reply.
 pub(super) struct CallGroup {
     pub(super) requests: Vec<QueuedRequest>,
-    pub(super) call: Call,
+    pub(super) call: ScriptCall,
     /// Identifies the reply.
     pub(super) tag: u64,
     /// How the call refers to its script.
@@ -34,7 +34,7 @@ impl CallGroup {
         let (crossing, mut others) =
             if cross_slot { split(requests) } else { (Vec::new(), requests) };
         if !crossing.is_empty() {
-            let call = Call::cross_slot(crossing.iter().flat_map(QueuedRequest::unanswered));
+            let call = ScriptCall::cross_slot(crossing.iter().flat_map(QueuedRequest::unanswered));
             groups.push(Self::new(crossing, call, false));
         }
         others.sort_by_key(|request| request.to);
@@ -47,11 +47,11 @@ impl CallGroup {
 
     fn to_one_slot(requests: Vec<QueuedRequest>) -> Option<Self> {
         let asking = requests.first()?.to.asking;
-        let call = Call::of(requests.iter().flat_map(QueuedRequest::unanswered));
+        let call = ScriptCall::of(requests.iter().flat_map(QueuedRequest::unanswered));
         Some(Self::new(requests, call, asking))
     }
 
-    fn new(requests: Vec<QueuedRequest>, call: Call, asking: bool) -> Self {
+    fn new(requests: Vec<QueuedRequest>, call: ScriptCall, asking: bool) -> Self {
         let reply = Err(ServerError::new(ErrorKind::NoScript, "not sent yet"));
         Self { requests, call, tag: 0, script_ref: ScriptRef::Text, reply, asking }
     }

@@ -31,7 +31,7 @@ pub(crate) const BULK: usize = 8;
 
 /// The waiting requests of one server, and the connection they use.
 #[derive(Debug)]
-pub(super) struct Queue {
+pub(super) struct RequestQueue {
     active: Result<ActiveConnection, ServerError>,
     waiting: VecDeque<QueuedRequest>,
     /// Batches and pipelines, kept apart so that single requests do not queue behind them.
@@ -84,7 +84,7 @@ impl QueuedBatch {
     }
 }
 
-impl Queue {
+impl RequestQueue {
     pub(super) fn new(why: ServerError, max_calls: usize) -> Self {
         Self {
             active: Err(why),
@@ -129,7 +129,7 @@ impl Queue {
     }
 
     /// Removes a request. Returns whether it was still queued and no part of it had been sent.
-    pub(super) fn withdraw(&mut self, number: u64) -> bool {
+    pub(super) fn remove(&mut self, number: u64) -> bool {
         let is_untouched = |request: &QueuedRequest| request.answers.iter().all(Option::is_none);
         for waiting in [&mut self.waiting, &mut self.bulk] {
             if let Some(place) = waiting.iter().position(|request| request.number == number) {
@@ -302,7 +302,8 @@ mod tests {
 
     /// The sizes of the requests in each call until the queue is empty.
     fn calls(small: usize, bulk: usize) -> Vec<Vec<usize>> {
-        let mut queue = Queue::new(ServerError::new(ErrorKind::Down, "not reached"), MAX_CALLS);
+        let mut queue =
+            RequestQueue::new(ServerError::new(ErrorKind::Down, "not reached"), MAX_CALLS);
         queue.waiting.extend((0..small).map(|_| request(1)));
         queue.bulk.extend((0..bulk).map(|_| request(40)));
         let batches = std::iter::from_fn(|| {

@@ -5,18 +5,18 @@ use smallvec::SmallVec;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::{BatchReply, Outcome, Rejected, needs_full_script};
+use super::{BatchReply, BatchResult, RejectedSets, needs_full_script};
 use crate::error::ServerError;
-use crate::script::{Answer, EncodedSet};
+use crate::script::{EncodedSet, SetReply};
 
 /// The sets of one caller on their way to the server, and the channel for their answers.
 #[derive(Debug)]
 pub(crate) struct QueuedRequest {
     sets: SmallVec<[EncodedSet; 1]>,
-    pub(super) answers: SmallVec<[Option<Answer>; 1]>,
+    pub(super) answers: SmallVec<[Option<SetReply>; 1]>,
     /// When the first of them was sent.
     sent: Option<Time>,
-    sender: Option<oneshot::Sender<Outcome>>,
+    sender: Option<oneshot::Sender<BatchResult>>,
     /// When the caller stops waiting.
     pub(super) until: Instant,
     /// Identifies the request within its queue.
@@ -46,7 +46,7 @@ impl QueuedRequest {
         Self { to: Destination { slot, asking }, ..self }
     }
 
-    pub(super) fn with_sender(self, sender: oneshot::Sender<Outcome>) -> Self {
+    pub(super) fn with_sender(self, sender: oneshot::Sender<BatchResult>) -> Self {
         Self { sender: Some(sender), ..self }
     }
 
@@ -79,7 +79,11 @@ impl QueuedRequest {
     }
 
     /// Takes the answers to its sets. Returns whether all sets are answered.
-    pub(super) fn take(&mut self, answers: &mut impl Iterator<Item = Answer>, sent: Time) -> bool {
+    pub(super) fn take(
+        &mut self,
+        answers: &mut impl Iterator<Item = SetReply>,
+        sent: Time,
+    ) -> bool {
         self.sent.get_or_insert(sent);
         let mut complete = true;
         let open = self.sets.iter_mut().zip(&mut self.answers);
@@ -109,7 +113,7 @@ impl QueuedRequest {
             // A partially applied request is not retried, because its sets may have been charged.
             let untouched = self.answers.iter().all(Option::is_none);
             let sets = if untouched { self.sets.into_vec() } else { Vec::new() };
-            let _ = sender.send(Err(Rejected { failure: failure.clone(), sets }));
+            let _ = sender.send(Err(RejectedSets { failure: failure.clone(), sets }));
         }
     }
 }

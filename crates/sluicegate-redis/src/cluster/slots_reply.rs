@@ -13,12 +13,12 @@ const MAX_RANGES: usize = SLOTS as usize;
 /// The slot map that one server of a cluster reports.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct ClusterSlots {
-    pub(super) ranges: Vec<Range>,
+    pub(super) ranges: Vec<SlotRange>,
 }
 
 /// A range of slots and its servers.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Range {
+pub(super) struct SlotRange {
     pub(super) first: u16,
     pub(super) last: u16,
     pub(super) primary: Address,
@@ -49,7 +49,7 @@ impl ClusterSlots {
                 return None;
             };
             let slot = |number: &i64| u16::try_from(*number).ok().filter(|slot| *slot < SLOTS);
-            Some(Range {
+            Some(SlotRange {
                 first: slot(first)?,
                 last: slot(last)?,
                 primary: server(primary, queried)?,
@@ -104,7 +104,7 @@ mod tests {
             Value::Int(3),
         ]);
         let address = Address::new;
-        let row = |first, last, primary, replicas| Range { first, last, primary, replicas };
+        let row = |first, last, primary, replicas| SlotRange { first, last, primary, replicas };
         let expected = vec![
             row(0, 5_460, address("10.0.0.1", 7_001), vec![address("10.0.0.2", 7_002)]),
             row(5_461, 6_000, address("10.0.0.9", 7_003), vec![]),

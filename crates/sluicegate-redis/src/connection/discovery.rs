@@ -20,7 +20,7 @@ pub(crate) enum Discovery {
 }
 
 /// A connection to a server, and the server's details.
-pub(crate) struct Connected {
+pub(crate) struct ConnectedServer {
     pub(crate) connection: MultiplexedConnection,
     pub(crate) server: ServerInfo,
     pub(crate) address: Address,
@@ -46,12 +46,12 @@ impl Discovery {
     pub(crate) async fn connect(
         &self,
         listener: Arc<dyn Listener>,
-    ) -> Result<Connected, ServerError> {
+    ) -> Result<ConnectedServer, ServerError> {
         match self {
             Self::At(connector, address) => {
                 let mut connection = connector.connect(address, listener).await?;
                 let server = server_info(&mut connection).await;
-                Ok(Connected { connection, server, address: address.clone() })
+                Ok(ConnectedServer { connection, server, address: address.clone() })
             }
             Self::Named(sentinels) => sentinels.connect(listener).await,
         }

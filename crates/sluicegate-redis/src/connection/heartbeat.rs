@@ -70,19 +70,19 @@ impl Heartbeat {
 
     /// Sends a heartbeat and returns the reply. Returns `None` if the server is alive and has no
     /// slot to hold the key.
-    pub(crate) async fn beat(
+    pub(crate) async fn send(
         &mut self,
         connection: &mut MultiplexedConnection,
     ) -> Result<Option<HeartbeatReply>, ServerError> {
         let moved = match &mut self.slots {
             None => false,
             Some(slots) => match slots.choose_page() {
-                Choice::Same => false,
-                Choice::Another(page) => {
+                PageChoice::Same => false,
+                PageChoice::Another(page) => {
                     self.key = slots.key_space.nodes(Some(page));
                     true
                 }
-                Choice::Nothing => {
+                PageChoice::Nothing => {
                     in_time(redis::cmd("TIME").query_async::<(u64, u64)>(connection)).await?;
                     return Ok(None);
                 }
@@ -134,21 +134,21 @@ impl Heartbeat {
 }
 
 /// The page whose slot holds the list of nodes.
-enum Choice {
+enum PageChoice {
     Same,
     Another(u32),
     Nothing,
 }
 
 impl Slots {
-    fn choose_page(&mut self) -> Choice {
+    fn choose_page(&mut self) -> PageChoice {
         let own =
             |page: u32| self.slot_map.owner(self.key_space.slot(page)) == Some(self.server_id);
         if self.page.is_some_and(own) {
-            return Choice::Same;
+            return PageChoice::Same;
         }
         self.page = (0..self.key_space.pages()).find(|page| own(*page));
-        self.page.map_or(Choice::Nothing, Choice::Another)
+        self.page.map_or(PageChoice::Nothing, PageChoice::Another)
     }
 }
 

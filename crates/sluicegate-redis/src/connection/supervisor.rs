@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep_until};
 use crate::address::Address;
 use crate::batcher::Batcher;
 use crate::connection::connector::Listener;
-use crate::connection::discovery::{Connected, Discovery};
+use crate::connection::discovery::{ConnectedServer, Discovery};
 use crate::connection::heartbeat::{Heartbeat, HeartbeatReply};
 use crate::deny_cache::InvalidationEpoch;
 use crate::error::{ErrorKind, ServerError};
@@ -134,9 +134,9 @@ impl Supervisor {
                 }
             };
             self.epoch.stop();
-            self.batcher.give_up(&failure);
+            self.batcher.fail_all(&failure);
             if let Some(strict) = &self.strict {
-                strict.give_up(&failure);
+                strict.fail_all(&failure);
             }
             self.mark_down(&failure);
         }
@@ -151,11 +151,11 @@ impl Supervisor {
         state.deregistered = receiver;
         let listener =
             PushListener { shared: Arc::clone(&self.shared), wake_supervisor, deregistered };
-        let Connected { mut connection, server, address } =
+        let ConnectedServer { mut connection, server, address } =
             self.discovery.connect(Arc::new(listener)).await?;
         self.shared.deny_cache.subscribe(&self.epoch, self.shared.clock.machine());
         let sent_at = self.shared.now();
-        let beat = self.heartbeat.beat(&mut connection).await?;
+        let beat = self.heartbeat.send(&mut connection).await?;
         let took = self.shared.now().saturating_duration_since(sent_at);
         // A restart of the same server. A server that took its place has replicated its data.
         let same = state.last_address.as_ref() == Some(&address);
@@ -217,7 +217,7 @@ impl Supervisor {
         // All requests would time out.
         let why = format!("a heartbeat took {} ms, longer than the deadline", took.as_millis());
         let failure = ServerError::new(ErrorKind::Timeout, why);
-        self.batcher.give_up(&failure);
+        self.batcher.fail_all(&failure);
         self.mark_down(&failure);
     }
 
@@ -264,7 +264,7 @@ impl Supervisor {
                 }
             }
             let sent_at = self.shared.now();
-            match self.heartbeat.beat(&mut connection).await {
+            match self.heartbeat.send(&mut connection).await {
                 Ok(beat) => {
                     let took = self.shared.now().saturating_duration_since(sent_at);
                     self.record_heartbeat(beat, state);
@@ -277,7 +277,7 @@ impl Supervisor {
                 Err(failure) => {
                     self.shared.count(&failure);
                     self.epoch.stop();
-                    self.batcher.give_up(&failure);
+                    self.batcher.fail_all(&failure);
                     self.mark_down(&failure);
                     if failure.class == ErrorKind::Timeout || failure.class.closes_connection() {
                         return Some(failure);

@@ -42,7 +42,7 @@ pub(super) fn read(url: &str) -> Result<(Deployment, ConnectionInfo), OptionsErr
             }
         }
         "sentinel" => {
-            let Parts { user, hosts, path } = Parts::of(url)?;
+            let UrlParts { user, hosts, path } = UrlParts::of(url)?;
             let (name, database) = path.split_once('/').unwrap_or((path, ""));
             if name.is_empty() {
                 return Err(wrong("it names no primary, as in redis+sentinel://a,b,c/mymaster"));
@@ -52,7 +52,7 @@ pub(super) fn read(url: &str) -> Result<(Deployment, ConnectionInfo), OptionsErr
             Ok((Deployment::Sentinel { sentinels, name: name.to_owned() }, connection))
         }
         "cluster" => {
-            let Parts { user, hosts, path } = Parts::of(url)?;
+            let UrlParts { user, hosts, path } = UrlParts::of(url)?;
             if !matches!(path, "" | "0") {
                 return Err(wrong("a cluster has only database 0"));
             }
@@ -65,13 +65,13 @@ pub(super) fn read(url: &str) -> Result<(Deployment, ConnectionInfo), OptionsErr
 }
 
 /// `scheme://[user[:password]@]hosts[/path]`
-struct Parts<'a> {
+struct UrlParts<'a> {
     user: Option<&'a str>,
     hosts: &'a str,
     path: &'a str,
 }
 
-impl<'a> Parts<'a> {
+impl<'a> UrlParts<'a> {
     fn of(url: &'a str) -> Result<Self, OptionsError> {
         let (_, rest) = url.split_once("://").unwrap_or(("", url));
         if rest.contains(['?', '#']) {

@@ -5,14 +5,14 @@ use sluicegate_core::Time;
 use smallvec::SmallVec;
 
 use super::encode::Encoder;
-use super::encoded_set::{Contents, EncodedSet, PackedCell, Plain, ordinal};
-use super::reply::{self, Answer, Unreadable};
+use super::encoded_set::{Contents, EncodedSet, PackedCell, PlainTake, ordinal};
+use super::reply::{self, MalformedReply, SetReply};
 use super::source::Script;
 
 /// One call: its script, keys and arguments. The sets are decided in their order, each as if it
 /// were alone.
 #[derive(Debug)]
-pub(crate) struct Call {
+pub(crate) struct ScriptCall {
     script: &'static Script,
     /// The keys, concatenated, and the end of each.
     keys: Vec<u8>,
@@ -36,13 +36,13 @@ pub(crate) enum ScriptRef {
 
 /// The distinct keys of a call.
 #[derive(Default)]
-struct Keys<'a> {
+struct CallKeys<'a> {
     list: SmallVec<[&'a PackedCell; 8]>,
     /// The first set that uses each key, and whether another one does.
     used: SmallVec<[(usize, bool); 8]>,
 }
 
-impl<'a> Keys<'a> {
+impl<'a> CallKeys<'a> {
     /// Returns the index of the key of a cell of the `set`-th set.
     fn add(&mut self, cell: &'a PackedCell, set: usize) -> usize {
         let known = self.list.iter().position(|other| other.has_key_of(cell));
@@ -62,11 +62,11 @@ impl<'a> Keys<'a> {
     }
 }
 
-impl Call {
+impl ScriptCall {
     /// The call that decides these sets, of at most 64 checks altogether.
     pub(crate) fn of<'a>(sets: impl IntoIterator<Item = &'a EncodedSet>) -> Self {
         let sets: SmallVec<[&EncodedSet; 8]> = sets.into_iter().collect();
-        let mut keys = Keys::default();
+        let mut keys = CallKeys::default();
         let (script, arguments) = if sets.iter().all(|set| set.is_plain()) {
             (Script::plain(), plain(&sets, &mut keys))
         } else {
@@ -79,7 +79,7 @@ impl Call {
     /// server does not all have is [not plain](super::reply::Reached::NotPlain).
     pub(crate) fn cross_slot<'a>(sets: impl IntoIterator<Item = &'a EncodedSet>) -> Self {
         let sets: SmallVec<[&EncodedSet; 8]> = sets.into_iter().collect();
-        let mut keys = Keys::default();
+        let mut keys = CallKeys::default();
         let arguments = plain(&sets, &mut keys);
         let call = Self::assemble(&sets, &keys, Script::cross_slot(), arguments);
         Self { is_cross_slot: true, ..call }
@@ -87,7 +87,7 @@ impl Call {
 
     fn assemble(
         sets: &[&EncodedSet],
-        keys: &Keys<'_>,
+        keys: &CallKeys<'_>,
         script: &'static Script,
         arguments: SmallVec<[Vec<u8>; 2]>,
     ) -> Self {
@@ -154,19 +154,19 @@ impl Call {
     }
 
     /// Parses the reply to the command with this tag: one answer for each set.
-    pub(crate) fn read(&self, tag: u64, reply: Value) -> Result<Vec<Answer>, Unreadable> {
+    pub(crate) fn read(&self, tag: u64, reply: Value) -> Result<Vec<SetReply>, MalformedReply> {
         reply::read(tag, &self.cells, reply)
     }
 }
 
 /// The arguments of the fast path.
-fn plain<'a>(sets: &[&'a EncodedSet], keys: &mut Keys<'a>) -> SmallVec<[Vec<u8>; 2]> {
+fn plain<'a>(sets: &[&'a EncodedSet], keys: &mut CallKeys<'a>) -> SmallVec<[Vec<u8>; 2]> {
     let checks: usize = sets.iter().map(|set| set.checks()).sum();
     let mut places: SmallVec<[usize; 16]> = SmallVec::with_capacity(checks);
     for (index, set) in sets.iter().enumerate() {
         places.extend(set.cells.iter().map(|cell| keys.add(cell, index)));
     }
-    let mut out = Vec::with_capacity(checks * Plain::BYTES);
+    let mut out = Vec::with_capacity(checks * PlainTake::BYTES);
     let mut places = places.into_iter();
     for set in sets {
         let Contents::Plain(takes) = &set.contents else { continue };
@@ -183,7 +183,7 @@ fn plain<'a>(sets: &[&'a EncodedSet], keys: &mut Keys<'a>) -> SmallVec<[Vec<u8>;
 /// The arguments of the full script: the cells of all sets, each once; then the sets.
 fn full<'a>(
     sets: &[&'a EncodedSet],
-    keys: &mut Keys<'a>,
+    keys: &mut CallKeys<'a>,
 ) -> (&'static Script, SmallVec<[Vec<u8>; 2]>) {
     const INDEPENDENT: u8 = 1;
     let mut cells: SmallVec<[&PackedCell; 16]> = SmallVec::new();

@@ -6,22 +6,22 @@
 
 use sluicegate_core::{State, StateError, Time};
 
-use super::reply::Unreadable;
+use super::reply::MalformedReply;
 
 /// Decodes a bucket of whole microseconds; 0 is vacant.
-pub(super) fn bucket(full_at: i64) -> Result<State, Unreadable> {
+pub(super) fn bucket(full_at: i64) -> Result<State, MalformedReply> {
     match u64::try_from(full_at) {
         Ok(0) => Ok(State::Vacant),
         Ok(micros) if micros <= Time::MAX.as_micros() => {
             Ok(State::whole_bucket(Time::from_micros(micros)))
         }
         Ok(micros) => decode(&Bytes::default().tag(1).number(micros)),
-        Err(_) => Err(Unreadable::Shape { expected: "a state", found: "a negative number" }),
+        Err(_) => Err(MalformedReply::Shape { expected: "a state", found: "a negative number" }),
     }
 }
 
 /// Decodes any other state.
-pub(super) fn state(bytes: &[u8]) -> Result<State, Unreadable> {
+pub(super) fn state(bytes: &[u8]) -> Result<State, MalformedReply> {
     let mut list = List::of(bytes)?;
     let tag = list.number()?;
     let mut out = Bytes::default();
@@ -59,17 +59,17 @@ pub(super) fn state(bytes: &[u8]) -> Result<State, Unreadable> {
         }
         other => {
             let found = u8::try_from(other).unwrap_or(u8::MAX);
-            return Err(Unreadable::State(StateError::UnknownTag { found }));
+            return Err(MalformedReply::State(StateError::UnknownTag { found }));
         }
     }
     list.end()?;
     decode(&out)
 }
 
-fn decode(bytes: &Bytes) -> Result<State, Unreadable> {
+fn decode(bytes: &Bytes) -> Result<State, MalformedReply> {
     let mut left = &bytes.0[..];
-    let state = State::decode(&mut left).map_err(Unreadable::State)?;
-    if left.is_empty() { Ok(state) } else { Err(Unreadable::State(StateError::Misspelled)) }
+    let state = State::decode(&mut left).map_err(MalformedReply::State)?;
+    if left.is_empty() { Ok(state) } else { Err(MalformedReply::State(StateError::Misspelled)) }
 }
 
 /// The core's encoding of a state.
@@ -100,38 +100,40 @@ struct List<'a> {
     left: u64,
 }
 
-const TOO_SHORT: Unreadable = Unreadable::State(StateError::Incomplete);
-const NO_NUMBER: Unreadable =
-    Unreadable::Shape { expected: "a whole number in a state", found: "something else" };
+const TOO_SHORT: MalformedReply = MalformedReply::State(StateError::Incomplete);
+const NO_NUMBER: MalformedReply =
+    MalformedReply::Shape { expected: "a whole number in a state", found: "something else" };
 
 impl<'a> List<'a> {
-    fn of(bytes: &'a [u8]) -> Result<Self, Unreadable> {
+    fn of(bytes: &'a [u8]) -> Result<Self, MalformedReply> {
         let mut list = Self { bytes, left: 0 };
         list.left = match list.byte()? {
             short @ 0x90..=0x9f => u64::from(short & 0x0f),
             0xdc => list.big_endian::<2>()?,
             0xdd => list.big_endian::<4>()?,
-            _ => return Err(Unreadable::Shape { expected: "a state", found: "something else" }),
+            _ => {
+                return Err(MalformedReply::Shape { expected: "a state", found: "something else" });
+            }
         };
         Ok(list)
     }
 
-    fn byte(&mut self) -> Result<u8, Unreadable> {
+    fn byte(&mut self) -> Result<u8, MalformedReply> {
         self.bytes.split_off_first().copied().ok_or(TOO_SHORT)
     }
 
-    fn big_endian<const BYTES: usize>(&mut self) -> Result<u64, Unreadable> {
+    fn big_endian<const BYTES: usize>(&mut self) -> Result<u64, MalformedReply> {
         let (number, rest) = self.bytes.split_first_chunk::<BYTES>().ok_or(TOO_SHORT)?;
         self.bytes = rest;
         Ok(number.iter().fold(0, |value, byte| value << 8 | u64::from(*byte)))
     }
 
-    fn take_one(&mut self) -> Result<(), Unreadable> {
+    fn take_one(&mut self) -> Result<(), MalformedReply> {
         self.left = self.left.checked_sub(1).ok_or(TOO_SHORT)?;
         Ok(())
     }
 
-    fn number(&mut self) -> Result<u64, Unreadable> {
+    fn number(&mut self) -> Result<u64, MalformedReply> {
         self.take_one()?;
         match self.byte()? {
             small @ 0..=0x7f => Ok(small.into()),
@@ -147,7 +149,7 @@ impl<'a> List<'a> {
         }
     }
 
-    fn numbers<const COUNT: usize>(&mut self) -> Result<[u64; COUNT], Unreadable> {
+    fn numbers<const COUNT: usize>(&mut self) -> Result<[u64; COUNT], MalformedReply> {
         let mut numbers = [0; COUNT];
         for number in &mut numbers {
             *number = self.number()?;
@@ -155,11 +157,11 @@ impl<'a> List<'a> {
         Ok(numbers)
     }
 
-    fn id(&mut self) -> Result<&'a [u8; 16], Unreadable> {
+    fn id(&mut self) -> Result<&'a [u8; 16], MalformedReply> {
         const SIXTEEN_BYTES: u8 = 0xb0;
         self.take_one()?;
         if self.byte()? != SIXTEEN_BYTES {
-            return Err(Unreadable::Shape { expected: "an id", found: "something else" });
+            return Err(MalformedReply::Shape { expected: "an id", found: "something else" });
         }
         let (id, rest) = self.bytes.split_first_chunk().ok_or(TOO_SHORT)?;
         self.bytes = rest;
@@ -168,7 +170,7 @@ impl<'a> List<'a> {
 
     /// Converts `count` pairs of a time and units; each time becomes the difference to the one
     /// before.
-    fn timestamps(&mut self, count: u64, out: Bytes) -> Result<Bytes, Unreadable> {
+    fn timestamps(&mut self, count: u64, out: Bytes) -> Result<Bytes, MalformedReply> {
         let mut out = out.number(count);
         let mut before = 0;
         for _ in 0..count {
@@ -179,7 +181,7 @@ impl<'a> List<'a> {
         Ok(out)
     }
 
-    fn holders(&mut self, out: Bytes) -> Result<Bytes, Unreadable> {
+    fn holders(&mut self, out: Bytes) -> Result<Bytes, MalformedReply> {
         let mut out = out.number(self.left / 3);
         let mut before = 0;
         while self.left > 0 {
@@ -191,16 +193,16 @@ impl<'a> List<'a> {
         Ok(out)
     }
 
-    fn end(&self) -> Result<(), Unreadable> {
+    fn end(&self) -> Result<(), MalformedReply> {
         if self.left == 0 && self.bytes.is_empty() {
             Ok(())
         } else {
-            Err(Unreadable::Shape { expected: "the end of a state", found: "more" })
+            Err(MalformedReply::Shape { expected: "the end of a state", found: "more" })
         }
     }
 }
 
-fn since(time: u64, before: u64) -> Result<u64, Unreadable> {
+fn since(time: u64, before: u64) -> Result<u64, MalformedReply> {
     time.checked_sub(before)
-        .ok_or(Unreadable::Shape { expected: "times in order", found: "an earlier one" })
+        .ok_or(MalformedReply::Shape { expected: "times in order", found: "an earlier one" })
 }

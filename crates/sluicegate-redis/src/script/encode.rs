@@ -7,7 +7,7 @@ use sluicegate_core::{
     Set, Span, Time,
 };
 
-use super::source::Parts;
+use super::source::ScriptAlgorithms;
 
 /// The limit up to which a double represents whole numbers exactly.
 const EXACT: u64 = 1 << 53;
@@ -19,7 +19,7 @@ const ALTERNATIVE: u8 = 2;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Encoder {
     pub(crate) bytes: Vec<u8>,
-    pub(crate) parts: Parts,
+    pub(crate) parts: ScriptAlgorithms,
 }
 
 impl Encoder {
@@ -34,7 +34,7 @@ impl Encoder {
         remembered: Option<u8>,
     ) {
         let mut shape = 0;
-        if check.gate() == Mode::Shadow {
+        if check.mode() == Mode::Shadow {
             shape |= OBSERVED;
         }
         if check.is_alternative() {
@@ -48,7 +48,7 @@ impl Encoder {
     /// Adds a plain take from a bucket.
     pub(crate) fn add_take(&mut self, cell: u8, figures: &BucketParameters, least: u64, most: u64) {
         self.bytes.extend([cell, 0, 0]);
-        self.begin(1, Parts::BUCKET);
+        self.begin(1, ScriptAlgorithms::BUCKET);
         self.bucket(figures);
         self.take(least, most, None);
     }
@@ -56,15 +56,15 @@ impl Encoder {
     fn limit(&mut self, check: &Check<'_>, id: ChargeId) {
         match check.limit().figures() {
             Parameters::Bucket(bucket) => {
-                self.begin(1, Parts::BUCKET);
+                self.begin(1, ScriptAlgorithms::BUCKET);
                 self.bucket(&bucket);
             }
             Parameters::Queue(bucket) => {
-                self.begin(2, Parts::BUCKET | Parts::QUEUE);
+                self.begin(2, ScriptAlgorithms::BUCKET | ScriptAlgorithms::QUEUE);
                 self.bucket(&bucket);
             }
             Parameters::FixedWindow { amount, deepest } => {
-                self.begin(3, Parts::FIXED_WINDOW);
+                self.begin(3, ScriptAlgorithms::FIXED_WINDOW);
                 // Without a period the check is stale at any time, which a period of length zero
                 // encodes.
                 let (start, end) = check
@@ -73,15 +73,15 @@ impl Encoder {
                 self.numbers([amount, deepest, start.as_micros(), end.as_micros()]);
             }
             Parameters::SlidingWindow { amount, slices, block, tick, deepest } => {
-                self.begin(4, Parts::SLIDING_WINDOW);
+                self.begin(4, ScriptAlgorithms::SLIDING_WINDOW);
                 self.numbers([amount, slices, block.as_micros(), tick.as_micros(), deepest]);
             }
             Parameters::SlidingLog { amount, window, deepest } => {
-                self.begin(5, Parts::TIMESTAMPS | Parts::SLIDING_LOG);
+                self.begin(5, ScriptAlgorithms::TIMESTAMPS | ScriptAlgorithms::SLIDING_LOG);
                 self.numbers([amount, window.as_micros(), deepest]);
             }
             Parameters::Concurrency { slots, lease } => {
-                self.begin(6, Parts::CONCURRENCY);
+                self.begin(6, ScriptAlgorithms::CONCURRENCY);
                 self.numbers([slots, lease.as_micros()]);
                 self.id(id);
             }
@@ -91,7 +91,7 @@ impl Encoder {
                     (None, true) => 10,
                     (None, false) => 7,
                 };
-                self.begin(code, Parts::TIMESTAMPS | Parts::COOLDOWN);
+                self.begin(code, ScriptAlgorithms::TIMESTAMPS | ScriptAlgorithms::COOLDOWN);
                 let (factor, longest) = cooldown.escalation.map_or((0, Span::ZERO), |escalation| {
                     (escalation.factor.into(), escalation.max)
                 });
@@ -107,7 +107,7 @@ impl Encoder {
     fn operation(&mut self, check: &Check<'_>) {
         match check.operation() {
             Operation::Take(take) => {
-                self.take(take.least(), take.most(), take.patience());
+                self.take(take.least(), take.most(), take.max_delay());
             }
             Operation::Charge(cost) => {
                 self.bytes.push(2);
@@ -129,7 +129,7 @@ impl Encoder {
             }
             Operation::Rescale { from, .. } => match check.limit().carry_over(from) {
                 Some(CarryOver { from, remembered_for }) => {
-                    self.begin(5, Parts::RESCALE);
+                    self.begin(5, ScriptAlgorithms::RESCALE);
                     self.bucket(&from);
                     self.numbers([remembered_for.as_micros()]);
                 }
@@ -147,7 +147,7 @@ impl Encoder {
         self.bytes.extend(patience);
     }
 
-    fn begin(&mut self, code: u8, parts: Parts) {
+    fn begin(&mut self, code: u8, parts: ScriptAlgorithms) {
         self.bytes.push(code);
         self.parts |= parts;
     }

@@ -5,7 +5,7 @@ use smallvec::SmallVec;
 
 use super::cells::{Cell, Cells};
 use super::encode::{Encoder, double};
-use super::key_space::{Counter, Fingerprint, KeySpace, Subject};
+use super::key_space::{Counter, CounterName, Fingerprint, KeySpace};
 
 /// An owned, encoded set; it borrows nothing from the caller.
 #[derive(Debug, Clone)]
@@ -22,7 +22,7 @@ pub(super) struct PackedCell {
     pub(super) key: Vec<u8>,
     /// Compared before the keys: equal keys have equal hashes, different keys almost never.
     pub(super) hash: u64,
-    pub(super) location: Location,
+    pub(super) location: CellLocation,
     pub(super) fingerprint: Fingerprint,
     /// The counter, if it is one: another limit of its name may use another location.
     pub(super) counter: Option<Counter>,
@@ -30,7 +30,7 @@ pub(super) struct PackedCell {
 
 /// The kind of location of a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Location {
+pub(super) enum CellLocation {
     /// In a page; if it is not there, under a key of its own.
     Page = 1,
     /// Under a key of its own; if it is not there, in a page.
@@ -43,14 +43,14 @@ pub(super) enum Location {
 #[derive(Debug, Clone)]
 pub(super) enum Contents {
     /// Takes that all have to admit, from different buckets of whole microseconds.
-    Plain(SmallVec<[Plain; 2]>),
+    Plain(SmallVec<[PlainTake; 2]>),
     /// Any other checks.
     Full { body: Encoder, independent: bool },
 }
 
 /// One plain take: the numbers of its bucket, and the units.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Plain {
+pub(super) struct PlainTake {
     figures: BucketParameters,
     least: u64,
     most: u64,
@@ -63,7 +63,7 @@ impl EncodedSet {
         let cells = Cells::of(set);
         let mut encoded: SmallVec<[PackedCell; 2]> = SmallVec::with_capacity(cells.list.len());
         // Most sets are about one subject, so its key is hashed once.
-        let mut known: Option<(&[u8], Subject)> = None;
+        let mut known: Option<(&[u8], CounterName)> = None;
         encoded.extend(cells.list.iter().map(|cell| {
             let key = cell.check().key();
             let subject = match known {
@@ -87,7 +87,7 @@ impl EncodedSet {
         if set.is_independent() || cells.len() != set.checks().len() || returns_to_a_page(cells) {
             return None;
         }
-        set.checks().iter().map(Plain::of).collect::<Option<_>>().map(Contents::Plain)
+        set.checks().iter().map(PlainTake::of).collect::<Option<_>>().map(Contents::Plain)
     }
 
     fn full(set: &Set<'_>, cells: &Cells<'_>) -> Contents {
@@ -139,7 +139,7 @@ impl EncodedSet {
                 *independent
             }
             Contents::Plain(takes) => {
-                for (index, Plain { figures, least, most }) in takes.iter().enumerate() {
+                for (index, PlainTake { figures, least, most }) in takes.iter().enumerate() {
                     out.add_take(ordinal(index), figures, *least, *most);
                 }
                 false
@@ -166,16 +166,16 @@ fn returns_to_a_page(cells: &[PackedCell]) -> bool {
 }
 
 impl PackedCell {
-    fn new(cell: &Cell<'_>, subject: Subject, key_space: &KeySpace) -> Self {
+    fn new(cell: &Cell<'_>, subject: CounterName, key_space: &KeySpace) -> Self {
         let counter = subject.counter(cell.check().limit());
         let fingerprint = counter.fingerprint();
         match cell {
             Cell::Counter(check) => {
                 let (key, hash, location) = match check.limit().figures() {
                     Parameters::Bucket(_) | Parameters::Queue(_) => {
-                        (key_space.page(counter), u64::from(counter.page()), Location::Page)
+                        (key_space.page(counter), u64::from(counter.page()), CellLocation::Page)
                     }
-                    _ => (key_space.own(counter), !counter.hash(), Location::Own),
+                    _ => (key_space.state_key(counter), !counter.hash(), CellLocation::Own),
                 };
                 Self { key, hash, location, fingerprint, counter: Some(counter) }
             }
@@ -183,7 +183,7 @@ impl PackedCell {
                 let [high, low] = [id.to_bits() >> 64, id.to_bits() & u128::from(u64::MAX)]
                     .map(|half| u64::try_from(half).unwrap_or(0));
                 let (key, hash) = (key_space.remembered(*id, subject), high ^ low.rotate_left(32));
-                Self { key, hash, location: Location::Remembered, fingerprint, counter: None }
+                Self { key, hash, location: CellLocation::Remembered, fingerprint, counter: None }
             }
         }
     }
@@ -198,7 +198,7 @@ impl PackedCell {
     }
 }
 
-impl Plain {
+impl PlainTake {
     /// Encoded bytes of a check.
     pub(super) const BYTES: usize = 51;
 
@@ -208,7 +208,7 @@ impl Plain {
         }
         match (check.limit().figures(), check.operation()) {
             (Parameters::Bucket(figures), Operation::Take(take))
-                if figures.parts == 1 && take.patience().is_none() =>
+                if figures.parts == 1 && take.max_delay().is_none() =>
             {
                 Some(Self { figures, least: take.least(), most: take.most() })
             }

@@ -6,13 +6,13 @@ use sluicegate::Applied;
 use sluicegate_core::{Decision, Ruling, Set, decide};
 
 use super::cells::Cells;
-use super::reply::{Answer, Reached};
+use super::reply::{ScriptRuling, SetReply};
 
 /// The script and the core ruled differently on the same states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Disagreement {
     /// The ruling of the script.
-    pub(crate) script: Reached,
+    pub(crate) script: ScriptRuling,
     /// The ruling of the core, if it could compute one.
     pub(crate) core: Option<Ruling>,
 }
@@ -20,8 +20,8 @@ pub(crate) struct Disagreement {
 impl fmt::Display for Disagreement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let script = match self.script {
-            Reached::Decided(ruling) => word(ruling),
-            Reached::NotPlain => "left undecided",
+            ScriptRuling::Decided(ruling) => word(ruling),
+            ScriptRuling::NotPlain => "left undecided",
         };
         let core = self.core.map_or("cannot decide", word);
         write!(
@@ -48,7 +48,7 @@ impl core::error::Error for Disagreement {}
 /// `decisions` has one place for each check of the set.
 pub(crate) fn explain(
     set: &Set<'_>,
-    answer: &mut Answer,
+    answer: &mut SetReply,
     decisions: &mut [Option<Decision>],
 ) -> Result<Applied, Disagreement> {
     let script = answer.ruling;
@@ -57,7 +57,7 @@ pub(crate) fn explain(
         return Err(Disagreement { script, core: None });
     }
     let ruling = decide(set, answer.now, &cells.places, &mut answer.states, decisions);
-    if script == Reached::Decided(ruling) {
+    if script == ScriptRuling::Decided(ruling) {
         Ok(Applied::by_store(ruling, answer.now))
     } else {
         Err(Disagreement { script, core: Some(ruling) })

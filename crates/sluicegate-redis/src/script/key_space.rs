@@ -31,7 +31,7 @@ pub(crate) struct KeySpace {
 
 /// The subject of a check's key, as the server sees it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Subject {
+pub(crate) struct CounterName {
     page: u32,
     fingerprint_bits: u64,
 }
@@ -60,13 +60,13 @@ impl KeySpace {
     pub(crate) const MOST_PAGE_BITS: u32 = 28;
 
     /// The subject of a check's key.
-    pub(crate) fn subject(&self, key: &[u8]) -> Subject {
+    pub(crate) fn subject(&self, key: &[u8]) -> CounterName {
         let digest = blake3::keyed_hash(&self.digest_key, key);
         let bits = digest.as_bytes().first_chunk().map_or(0, |half| u128::from_be_bytes(*half));
         let page = bits.checked_shr(u128::BITS - self.page_bits).unwrap_or(0);
         let fingerprint_bits = bits << self.page_bits >> (u128::BITS - FINGERPRINT_BITS);
         let fingerprint_bits = u64::try_from(fingerprint_bits).unwrap_or(0);
-        Subject { page: u32::try_from(page).unwrap_or(0), fingerprint_bits }
+        CounterName { page: u32::try_from(page).unwrap_or(0), fingerprint_bits }
     }
 
     /// The number of hexadecimal digits of a page; at least one, because an empty hash tag is
@@ -99,7 +99,7 @@ impl KeySpace {
     }
 
     /// The key of a state that is no bucket.
-    pub(crate) fn own(&self, counter: Counter) -> Vec<u8> {
+    pub(crate) fn state_key(&self, counter: Counter) -> Vec<u8> {
         let fingerprint = counter.fingerprint();
         let mut name = self.begin(counter.page(), fingerprint.len() + 1);
         name.push(b'.');
@@ -108,7 +108,7 @@ impl KeySpace {
     }
 
     /// The key of the idempotency record of an operation on a subject.
-    pub(crate) fn remembered(&self, id: ChargeId, subject: Subject) -> Vec<u8> {
+    pub(crate) fn remembered(&self, id: ChargeId, subject: CounterName) -> Vec<u8> {
         let mut name = self.begin(subject.page, 33);
         name.push(b'!');
         for byte in id.to_bits().to_be_bytes() {
@@ -164,7 +164,7 @@ impl KeySpace {
     }
 }
 
-impl Subject {
+impl CounterName {
     /// Returns the subject's counter of a limit.
     pub(crate) fn counter(self, limit: &Limit) -> Counter {
         let name = limit.name_digest() >> (u64::BITS - FINGERPRINT_BITS);
@@ -241,7 +241,7 @@ mod tests {
         let subject = key_space.subject(b"user:42");
         let counter = subject.counter(&limit);
         assert_eq!(text(key_space.page(counter)), "sluicegate:1:{e6e4}");
-        assert_eq!(text(key_space.own(counter)), "sluicegate:1:{e6e4}.zH6RmiWE");
+        assert_eq!(text(key_space.state_key(counter)), "sluicegate:1:{e6e4}.zH6RmiWE");
         let id = ChargeId::from_bits(0x0102_0304_0506_0708_090A_0B0C_0D0E_0F10);
         let remembered = "sluicegate:1:{e6e4}!0102030405060708090a0b0c0d0e0f10";
         assert_eq!(text(key_space.remembered(id, subject)), remembered);
@@ -316,7 +316,7 @@ mod tests {
             let counter = Counter::of(page, 99);
             let expected = key_space.slot(page);
             assert_eq!(tagged(key_space.page(counter)), expected);
-            assert_eq!(tagged(key_space.own(counter)), expected);
+            assert_eq!(tagged(key_space.state_key(counter)), expected);
             assert_eq!(tagged(key_space.nodes(Some(page))), expected);
         }
     }

@@ -10,11 +10,11 @@ use super::decode_state;
 
 /// The answer to one set.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Answer {
+pub(crate) struct SetReply {
     /// The server's time of the decision.
     pub(crate) now: Time,
     /// The ruling of the script.
-    pub(crate) ruling: Reached,
+    pub(crate) ruling: ScriptRuling,
     /// The state of each cell before the set; [`explain`](super::explain()) replaces it by the one
     /// after.
     pub(crate) states: SmallVec<[State; 2]>,
@@ -22,7 +22,7 @@ pub(crate) struct Answer {
 
 /// The ruling of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Reached {
+pub(crate) enum ScriptRuling {
     /// A ruling.
     Decided(Ruling),
     /// None, and nothing was charged: the full script has to decide.
@@ -31,7 +31,7 @@ pub(crate) enum Reached {
 
 /// A reply that cannot be parsed.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Unreadable {
+pub(crate) enum MalformedReply {
     /// The reply belongs to another call: the connection is out of step.
     OfAnotherCall,
     /// The reply does not have the shape of a script's reply.
@@ -45,7 +45,7 @@ pub(crate) enum Unreadable {
     State(StateError),
 }
 
-impl fmt::Display for Unreadable {
+impl fmt::Display for MalformedReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("cannot parse the answer of the store: ")?;
         match self {
@@ -59,32 +59,36 @@ impl fmt::Display for Unreadable {
     }
 }
 
-impl core::error::Error for Unreadable {}
+impl core::error::Error for MalformedReply {}
 
 /// Parses the reply to a call with this tag, whose sets have these numbers of cells.
-pub(super) fn read(tag: u64, cells: &[usize], reply: Value) -> Result<Vec<Answer>, Unreadable> {
+pub(super) fn read(
+    tag: u64,
+    cells: &[usize],
+    reply: Value,
+) -> Result<Vec<SetReply>, MalformedReply> {
     let Value::Array(values) = reply else {
         return Err(shape("a list", &reply));
     };
     let mut values = values.into_iter();
     match values.next() {
         Some(Value::BulkString(found)) if found == tag.to_string().as_bytes() => {}
-        Some(Value::BulkString(_)) => return Err(Unreadable::OfAnotherCall),
+        Some(Value::BulkString(_)) => return Err(MalformedReply::OfAnotherCall),
         found => return Err(missing("the tag of a call", found.as_ref())),
     }
     let now = match values.next() {
         Some(Value::Int(micros)) => u64::try_from(micros).ok(),
         found => return Err(missing("a time", found.as_ref())),
     };
-    let negative = Unreadable::Shape { expected: "a time", found: "a negative number" };
+    let negative = MalformedReply::Shape { expected: "a time", found: "a negative number" };
     let now = Time::from_micros(now.ok_or(negative)?);
     let mut answers = Vec::with_capacity(cells.len());
     for count in cells {
         let ruling = match values.next() {
-            Some(Value::Int(0)) => Reached::Decided(Ruling::Refused),
-            Some(Value::Int(1)) => Reached::Decided(Ruling::Admitted),
-            Some(Value::Int(2)) => Reached::Decided(Ruling::Stale),
-            Some(Value::Int(3)) => Reached::NotPlain,
+            Some(Value::Int(0)) => ScriptRuling::Decided(Ruling::Refused),
+            Some(Value::Int(1)) => ScriptRuling::Decided(Ruling::Admitted),
+            Some(Value::Int(2)) => ScriptRuling::Decided(Ruling::Stale),
+            Some(Value::Int(3)) => ScriptRuling::NotPlain,
             found => return Err(missing("a ruling", found.as_ref())),
         };
         let mut states = SmallVec::with_capacity(*count);
@@ -95,7 +99,7 @@ pub(super) fn read(tag: u64, cells: &[usize], reply: Value) -> Result<Vec<Answer
                 found => return Err(missing("a state", found.as_ref())),
             });
         }
-        answers.push(Answer { now, ruling, states });
+        answers.push(SetReply { now, ruling, states });
     }
     match values.next() {
         None => Ok(answers),
@@ -103,14 +107,14 @@ pub(super) fn read(tag: u64, cells: &[usize], reply: Value) -> Result<Vec<Answer
     }
 }
 
-fn missing(expected: &'static str, found: Option<&Value>) -> Unreadable {
+fn missing(expected: &'static str, found: Option<&Value>) -> MalformedReply {
     match found {
         Some(found) => shape(expected, found),
-        None => Unreadable::Shape { expected, found: "the end" },
+        None => MalformedReply::Shape { expected, found: "the end" },
     }
 }
 
-fn shape(expected: &'static str, found: &Value) -> Unreadable {
+fn shape(expected: &'static str, found: &Value) -> MalformedReply {
     let found = match found {
         Value::Nil => "nothing",
         Value::Int(_) => "a number",
@@ -120,5 +124,5 @@ fn shape(expected: &'static str, found: &Value) -> Unreadable {
         Value::ServerError(_) => "an error",
         _ => "something else",
     };
-    Unreadable::Shape { expected, found }
+    MalformedReply::Shape { expected, found }
 }

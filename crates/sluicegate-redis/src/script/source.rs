@@ -5,9 +5,9 @@ use std::sync::OnceLock;
 
 /// The algorithms that a script contains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Parts(u16);
+pub(crate) struct ScriptAlgorithms(u16);
 
-impl Parts {
+impl ScriptAlgorithms {
     pub(crate) const BUCKET: Self = Self(1);
     pub(crate) const QUEUE: Self = Self(1 << 1);
     pub(crate) const RESCALE: Self = Self(1 << 2);
@@ -25,14 +25,14 @@ impl Parts {
     }
 }
 
-impl BitOr for Parts {
+impl BitOr for ScriptAlgorithms {
     type Output = Self;
     fn bitor(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 }
 
-impl BitOrAssign for Parts {
+impl BitOrAssign for ScriptAlgorithms {
     fn bitor_assign(&mut self, other: Self) {
         self.0 |= other.0;
     }
@@ -62,9 +62,9 @@ impl Script {
     const PLAIN: &'static str = include_str!("../../lua/fast_path.lua");
 
     /// The script for any sets that need these parts.
-    pub(crate) fn full(parts: Parts) -> &'static Self {
-        static FULL: [OnceLock<Script>; Parts::COMBINATIONS] =
-            [const { OnceLock::new() }; Parts::COMBINATIONS];
+    pub(crate) fn full(parts: ScriptAlgorithms) -> &'static Self {
+        static FULL: [OnceLock<Script>; ScriptAlgorithms::COMBINATIONS] =
+            [const { OnceLock::new() }; ScriptAlgorithms::COMBINATIONS];
         static EVERYTHING: OnceLock<Script> = OnceLock::new();
         let kept = FULL.get(usize::from(parts.0)).unwrap_or(&EVERYTHING);
         kept.get_or_init(|| {
@@ -75,23 +75,23 @@ impl Script {
     }
 
     /// Ordered so that every part comes after those that it uses.
-    const PARTS: [(Parts, &'static str); 16] = [
-        (Parts(0), include_str!("../../lua/prologue.lua")),
-        (Parts::BUCKET, include_str!("../../lua/exact_time.lua")),
-        (Parts::BUCKET, include_str!("../../lua/bucket.lua")),
-        (Parts::QUEUE, include_str!("../../lua/queue.lua")),
-        (Parts::RESCALE, include_str!("../../lua/rescale.lua")),
-        (Parts::FIXED_WINDOW, include_str!("../../lua/fixed_window.lua")),
-        (Parts::SLIDING_WINDOW, include_str!("../../lua/sliding_window.lua")),
-        (Parts::TIMESTAMPS, include_str!("../../lua/timestamps.lua")),
-        (Parts::SLIDING_LOG, include_str!("../../lua/sliding_log.lua")),
-        (Parts::CONCURRENCY, include_str!("../../lua/concurrency.lua")),
-        (Parts::COOLDOWN, include_str!("../../lua/cooldown.lua")),
-        (Parts::COOLDOWN, include_str!("../../lua/attempts.lua")),
-        (Parts(0), include_str!("../../lua/page.lua")),
-        (Parts(0), include_str!("../../lua/states.lua")),
-        (Parts(0), include_str!("../../lua/set.lua")),
-        (Parts(0), include_str!("../../lua/epilogue.lua")),
+    const PARTS: [(ScriptAlgorithms, &'static str); 16] = [
+        (ScriptAlgorithms(0), include_str!("../../lua/prologue.lua")),
+        (ScriptAlgorithms::BUCKET, include_str!("../../lua/exact_time.lua")),
+        (ScriptAlgorithms::BUCKET, include_str!("../../lua/bucket.lua")),
+        (ScriptAlgorithms::QUEUE, include_str!("../../lua/queue.lua")),
+        (ScriptAlgorithms::RESCALE, include_str!("../../lua/rescale.lua")),
+        (ScriptAlgorithms::FIXED_WINDOW, include_str!("../../lua/fixed_window.lua")),
+        (ScriptAlgorithms::SLIDING_WINDOW, include_str!("../../lua/sliding_window.lua")),
+        (ScriptAlgorithms::TIMESTAMPS, include_str!("../../lua/timestamps.lua")),
+        (ScriptAlgorithms::SLIDING_LOG, include_str!("../../lua/sliding_log.lua")),
+        (ScriptAlgorithms::CONCURRENCY, include_str!("../../lua/concurrency.lua")),
+        (ScriptAlgorithms::COOLDOWN, include_str!("../../lua/cooldown.lua")),
+        (ScriptAlgorithms::COOLDOWN, include_str!("../../lua/attempts.lua")),
+        (ScriptAlgorithms(0), include_str!("../../lua/page.lua")),
+        (ScriptAlgorithms(0), include_str!("../../lua/states.lua")),
+        (ScriptAlgorithms(0), include_str!("../../lua/set.lua")),
+        (ScriptAlgorithms(0), include_str!("../../lua/epilogue.lua")),
     ];
 
     fn of(texts: &[&str]) -> Self {

@@ -96,7 +96,7 @@ impl Votes {
 mod tests {
     use super::*;
 
-    fn gone(why: &str) -> ServerError {
+    fn unreachable(why: &str) -> ServerError {
         ServerError::new(ErrorKind::Connection, why)
     }
 
@@ -117,10 +117,10 @@ mod tests {
         assert_eq!(votes.best(), Some(&address(1)), "two say so");
         assert_eq!(votes.majority(), Some(&address(1)));
         assert_eq!(votes.candidates(), [address(1)], "the third is alone");
-        assert!(votes.clear(2, gone("gone")) && !votes.clear(2, gone("gone")));
+        assert!(votes.clear(2, unreachable("gone")) && !votes.clear(2, unreachable("gone")));
         assert_eq!(votes.best(), Some(&address(2)));
-        votes.clear(0, gone("away"));
-        votes.clear(1, gone("off"));
+        votes.clear(0, unreachable("away"));
+        votes.clear(1, unreachable("off"));
         assert_eq!((votes.best(), votes.why().1.as_str()), (None, "gone"));
         votes.clear(0, ServerError::new(ErrorKind::Refused, "NOAUTH"));
         assert_eq!(votes.why(), (ErrorKind::Refused, "NOAUTH".to_owned()));

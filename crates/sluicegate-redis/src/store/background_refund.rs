@@ -69,7 +69,7 @@ impl Redis {
                         break;
                     }
                     Err(failure) => {
-                        let may_retry = is_idempotent || !failure.class.leaves_in_doubt();
+                        let may_retry = is_idempotent || !failure.class.may_have_executed();
                         if !may_retry || shared.now() + PAUSE >= until {
                             shared.counters.stranded_units.add(units);
                             break;

@@ -22,7 +22,7 @@ impl Redis {
         encoded: &EncodedSet,
         decisions: &mut [Option<Decision>],
     ) -> Option<Applied> {
-        let enforced = |check: &Check<'_>| check.gate() == Mode::Enforce;
+        let enforced = |check: &Check<'_>| check.mode() == Mode::Enforce;
         if !self.uses_deny_cache || set.is_independent() || !only_takes(set) {
             return None;
         }

@@ -33,7 +33,7 @@ impl Fallback {
     }
 
     fn denies(&self, check: &Check<'_>) -> bool {
-        matches!(self, Self::Unasked { allowed: false }) && check.gate() == Mode::Enforce
+        matches!(self, Self::Unasked { allowed: false }) && check.mode() == Mode::Enforce
     }
 }
 
@@ -123,7 +123,7 @@ impl Redis {
             term_is_local &= check.is_alternative();
             let Fallback::Memory(limit) = fallback else { continue };
             let mut check = check.put_to(limit);
-            if check.scope() == Scope::Cluster && class_of(index).leaves_in_doubt() {
+            if check.scope() == Scope::Cluster && class_of(index).may_have_executed() {
                 // The store may have refunded the units already; a second refund here would
                 // duplicate them.
                 check = without_refund(check);

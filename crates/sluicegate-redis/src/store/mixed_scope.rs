@@ -27,11 +27,11 @@ pub(super) enum ScopeSplit {
     /// All checks are this node's own.
     Node,
     /// Some checks are this node's own.
-    Both(Parts),
+    Both(ChecksByScope),
 }
 
 /// The checks of a set by scope.
-pub(super) struct Parts {
+pub(super) struct ChecksByScope {
     node: Indexes,
     cluster: Indexes,
 }
@@ -42,7 +42,7 @@ impl ScopeSplit {
         if checks.iter().all(|check| check.scope() == Scope::Cluster) {
             return Self::Cluster;
         }
-        let mut subsets = Parts { node: Indexes::new(), cluster: Indexes::new() };
+        let mut subsets = ChecksByScope { node: Indexes::new(), cluster: Indexes::new() };
         let mut start = 0;
         for term in set.terms() {
             let end = start + term.len();
@@ -87,7 +87,7 @@ impl Redis {
     pub(super) async fn decide_both(
         &self,
         set: &Set<'_>,
-        subsets: Parts,
+        subsets: ChecksByScope,
         decisions: &mut [Option<Decision>],
     ) -> Result<Applied, CheckError> {
         if never_refuses(set) {
@@ -144,7 +144,7 @@ impl Redis {
     async fn decide_separately(
         &self,
         set: &Set<'_>,
-        subsets: Parts,
+        subsets: ChecksByScope,
         decisions: &mut [Option<Decision>],
     ) -> Result<Applied, CheckError> {
         let mut node = Subset::of(set, subsets.node);
@@ -270,6 +270,6 @@ impl Redis {
 fn never_refuses(set: &Set<'_>) -> bool {
     set.checks().iter().all(|check| {
         let never = matches!(check.operation(), Operation::Charge(_) | Operation::Refund(_));
-        (check.gate() == Mode::Shadow || never) && check.period().is_none()
+        (check.mode() == Mode::Shadow || never) && check.period().is_none()
     })
 }

@@ -66,7 +66,7 @@ impl<'a> Subset<'a> {
         let start = (0..=place).rev().find(own).unwrap_or(0);
         let end = (place + 1..self.checks.len()).find(own).unwrap_or(self.checks.len());
         let enforced =
-            |at: &usize| self.checks.get(*at).is_some_and(|check| check.gate() == Mode::Enforce);
+            |at: &usize| self.checks.get(*at).is_some_and(|check| check.mode() == Mode::Enforce);
         let allows = |at: usize| {
             self.decisions
                 .get(at)
@@ -77,7 +77,7 @@ impl<'a> Subset<'a> {
 
     /// This subset reduced to the checks that were finally refused, although their server may have
     /// admitted them.
-    pub(super) fn finally_refused(mut self, decisions: &[Option<Decision>]) -> Self {
+    pub(super) fn only_refused(mut self, decisions: &[Option<Decision>]) -> Self {
         let commits = |index: &usize| {
             decisions
                 .get(*index)
@@ -147,11 +147,11 @@ pub(super) fn without_refund(check: Check<'_>) -> Check<'_> {
 
 /// A check that makes any set with these checks be refused, in the slot of the first one.
 pub(super) fn refusing<'a>(checks: &[Check<'a>]) -> Option<Check<'a>> {
-    Some(Check::new(never()?, checks.first()?.key()).cost(Cost::from(2)))
+    Some(Check::new(refusing_limit()?, checks.first()?.key()).cost(Cost::from(2)))
 }
 
 /// A limit that never admits the check above.
-pub(super) fn never() -> Option<&'static Limit> {
+pub(super) fn refusing_limit() -> Option<&'static Limit> {
     static NEVER: OnceLock<Option<Limit>> = OnceLock::new();
     let limit = || {
         let quota = Quota::new(1, Span::from_secs(1)).ok()?;

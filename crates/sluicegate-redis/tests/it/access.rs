@@ -8,9 +8,9 @@ use sluicegate_redis::{Event, Options, Redis};
 use sluicegate_testkit::{PATIENCE, ServerKind, retry_if_stalled, wait_until};
 
 use crate::decided_by::{ask, try_ask};
-use crate::harness::{PASSWORD, PERMISSIONS, Stage, USER, options, setup};
+use crate::harness::{PASSWORD, PERMISSIONS, TestBed, USER, options, setup};
 
-fn permit(stage: &Stage, permissions: &str) {
+fn permit(stage: &TestBed, permissions: &str) {
     let words = ["ACL", "SETUSER", USER, "reset", "on", &format!(">{PASSWORD}")].map(str::to_owned);
     let permissions = permissions.split_whitespace().map(str::to_owned);
     let words: Vec<String> = words.into_iter().chain(permissions).collect();
@@ -18,7 +18,7 @@ fn permit(stage: &Stage, permissions: &str) {
 }
 
 /// Runs everything that a node does, and returns the steps that failed.
-fn exercise(stage: &Stage) -> Result<(), String> {
+fn exercise(stage: &TestBed) -> Result<(), String> {
     let options = stage.apart();
     let [one, other] = [0, 1].map(|_| stage.begin(options.clone()));
     for node in [&one, &other] {
@@ -52,7 +52,7 @@ fn exercise(stage: &Stage) -> Result<(), String> {
 }
 
 /// Whether the server answers a check.
-fn answered(stage: &Stage, store: &Redis, check: Check<'_>) -> Result<(), String> {
+fn answered(stage: &TestBed, store: &Redis, check: Check<'_>) -> Result<(), String> {
     match stage.block_on(try_ask(store, check)) {
         Ok((applied, _)) if applied.by == DecidedBy::Store => Ok(()),
         Ok((applied, _)) => Err(format!("it is answered by {:?}", applied.by)),
@@ -72,7 +72,7 @@ fn limits() -> Vec<Limit> {
 }
 
 /// Whether one node receives the invalidations of another.
-fn receives_invalidation(stage: &Stage, one: &Redis, other: &Redis) -> Result<(), String> {
+fn receives_invalidation(stage: &TestBed, one: &Redis, other: &Redis) -> Result<(), String> {
     let limit = Limit::token_bucket("received", "1/min burst 1".parse().unwrap()).unwrap();
     let take = || stage.block_on(ask(one, Check::new(&limit, "caller"))).1;
     let receipt = *take().receipt().ok_or("nothing was taken")?;
@@ -88,7 +88,7 @@ fn receives_invalidation(stage: &Stage, one: &Redis, other: &Redis) -> Result<()
 }
 
 fn smallest(kind: ServerKind) {
-    let stage = Stage::on(kind);
+    let stage = TestBed::on(kind);
     permit(&stage, PERMISSIONS);
     assert_eq!(exercise(&stage), Ok(()), "all of it is enough");
     let given = PERMISSIONS.split_whitespace().filter(|word| word.starts_with(['+', '~', '&']));
@@ -115,7 +115,7 @@ fn the_smallest_user_of_valkey_is_the_smallest() {
 #[test]
 fn everything_works_over_tls() {
     retry_if_stalled(|| {
-        let stage = Stage::with(setup(ServerKind::Redis).tls().start());
+        let stage = TestBed::with(setup(ServerKind::Redis).tls().start());
         let secure = |pem: &str| -> Options {
             options(&stage.server.tls_url()).ca_pem(pem.as_bytes().to_vec())
         };
@@ -132,7 +132,7 @@ fn everything_works_over_tls() {
             0
         );
         // A certificate of another authority is not trusted.
-        let other = Stage::with(setup(ServerKind::Redis).tls().start());
+        let other = TestBed::with(setup(ServerKind::Redis).tls().start());
         let stranger = stage.begin(secure(other.server.ca_pem()));
         wait_until("it says that the certificate is not trusted", PATIENCE, || {
             let why = stranger.health().why.unwrap_or_default();
@@ -144,7 +144,7 @@ fn everything_works_over_tls() {
 
 #[test]
 fn refused_nodes_report_it_and_recover() {
-    let stage = Stage::on(ServerKind::Redis);
+    let stage = TestBed::on(ServerKind::Redis);
     let events = std::sync::Arc::new(std::sync::Mutex::new(Vec::new()));
     let sender_events = std::sync::Arc::clone(&events);
     let store = stage.start(stage.options().on_event(move |event| {

@@ -9,7 +9,7 @@ use sluicegate_core::{
 use sluicegate_testkit::{FaultProxy, ServerKind, wait_until};
 
 use crate::decided_by::ask;
-use crate::harness::{Stage, cluster, options};
+use crate::harness::{TestBed, cluster, options};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -28,7 +28,7 @@ fn login() -> Limit {
 
 #[test]
 fn an_outage_replays_failures_but_not_attempts() {
-    let (stage, limit) = (Stage::on(ServerKind::Redis), login());
+    let (stage, limit) = (TestBed::on(ServerKind::Redis), login());
     let proxy = FaultProxy::to(stage.server.address());
     let store = stage.start(options(&proxy.url()).deadline(Duration::from_secs(1)).unwrap());
     let check = |key: &'static str| Check::new(&limit, key).if_unreachable(OnStoreError::Local);
@@ -60,7 +60,7 @@ fn an_outage_replays_failures_but_not_attempts() {
 
 #[test]
 fn refused_sets_across_slots_leave_no_attempt() {
-    let (stage, limit) = (Stage::with(cluster(ServerKind::Redis, 0)), login());
+    let (stage, limit) = (TestBed::with(cluster(ServerKind::Redis, 0)), login());
     // The deny cache would answer known refusals without the servers.
     let store = stage.start(stage.apart().deny_cache(false));
     let keys: Vec<String> = (0..20).map(|number| format!("caller {number}")).collect();

@@ -9,7 +9,7 @@ use sluicegate_testkit::{PATIENCE, Sentinels, ServerKind, retry_if_stalled, wait
 
 use crate::decided_by::ask;
 use crate::failover::is_on;
-use crate::harness::{Stage, guarded_sentinels, options};
+use crate::harness::{TestBed, guarded_sentinels, options};
 
 const SENTINEL_PASSWORD: &str = "wellGuarded";
 const SENTINEL_USER: &str = "asker";
@@ -18,7 +18,7 @@ const AT_SENTINELS: &str =
     "resetchannels -@all &+switch-master +subscribe +sentinel|get-master-addr-by-name";
 
 /// Takes three of three units by two nodes in turn, and not a fourth.
-fn assert_shared(stage: &Stage<Sentinels>, nodes: &[Redis; 2], key: &str) {
+fn assert_shared(stage: &TestBed<Sentinels>, nodes: &[Redis; 2], key: &str) {
     let limit = Limit::token_bucket("api", "1/h burst 3".parse().unwrap()).unwrap();
     for (number, admitted) in [true, true, true, false].into_iter().enumerate() {
         let future = ask(&nodes[number % 2], Check::new(&limit, key));
@@ -28,7 +28,7 @@ fn assert_shared(stage: &Stage<Sentinels>, nodes: &[Redis; 2], key: &str) {
     }
 }
 
-fn secure(stage: &Stage<Sentinels>) -> Options {
+fn secure(stage: &TestBed<Sentinels>) -> Options {
     let options = options(&stage.server.url()).ca_pem(stage.server.ca_pem().as_bytes().to_vec());
     options.deadline(Duration::from_secs(1)).unwrap()
 }
@@ -38,7 +38,7 @@ fn decisions_are_shared_over_tls_and_after_a_failover() {
     retry_if_stalled(|| {
         let group =
             guarded_sentinels(ServerKind::Redis).tls().sentinel_password(SENTINEL_PASSWORD).start();
-        let stage = Stage::with(group);
+        let stage = TestBed::with(group);
         assert!(stage.server.url().starts_with("rediss+sentinel://"));
         let known = || secure(&stage).sentinel_access(None, SENTINEL_PASSWORD.to_owned());
         let nodes = [known(), known()].map(|options| stage.start(options));
@@ -60,7 +60,7 @@ fn nodes_refused_by_sentinels_report_it() {
             .sentinel_password("anotherOne")
             .sentinel_user(&rule)
             .start();
-        let stage = Stage::with(group);
+        let stage = TestBed::with(group);
         let access = |name: Option<&str>, password: &str| {
             let options = options(&stage.server.url()).deadline(Duration::from_secs(1)).unwrap();
             options.sentinel_access(name, password.to_owned())

@@ -12,7 +12,7 @@ use sluicegate_core::{Check, Limit, Slices, Span};
 use sluicegate_testkit::PATIENCE;
 
 use crate::fault_trial::let_pass;
-use crate::harness::{Stage, options};
+use crate::harness::{TestBed, options};
 
 const URL: &str = "SLUICEGATE_CHILD_URL";
 const TASK: &str = "SLUICEGATE_CHILD_ERRAND";
@@ -22,7 +22,7 @@ const TEST: &str = "child_node::child_task";
 
 /// The task of a child process.
 #[derive(Clone, Copy)]
-pub(crate) enum Errand<'a> {
+pub(crate) enum ChildTask<'a> {
     /// Check this key, a dozen times for every kind of limit, and print the decisions.
     Decide { key: &'a str },
     /// Take all slots of this key, report that, and never release them.
@@ -44,10 +44,10 @@ pub(crate) struct Child {
 
 impl Child {
     /// Starts it on the server at `url`, with this clock offset.
-    pub(crate) fn start(url: &str, task: Errand<'_>, clock: Option<&str>) -> Self {
+    pub(crate) fn start(url: &str, task: ChildTask<'_>, clock: Option<&str>) -> Self {
         let (task, key) = match task {
-            Errand::Decide { key } => ("decide", key),
-            Errand::Hold { key } => ("hold", key),
+            ChildTask::Decide { key } => ("decide", key),
+            ChildTask::Hold { key } => ("hold", key),
         };
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.args([TEST, "--exact", "--nocapture", "--test-threads=1"]);
@@ -106,7 +106,7 @@ fn child_task() {
     let _within = runtime.enter();
     let options = options(&url).deadline(Duration::from_secs(1)).unwrap();
     let limiter = Limiter::new(sluicegate_redis::Redis::start(options).unwrap());
-    assert!(runtime.block_on(limiter.store().reached(PATIENCE)));
+    assert!(runtime.block_on(limiter.store().wait_until_connected(PATIENCE)));
     if task == "hold" {
         let limit = slots();
         let held: Vec<TryHold<_>> = (0..SLOTS)
@@ -145,8 +145,8 @@ fn limits() -> Vec<Limit> {
 }
 
 /// Allows a harness to provide what a child needs.
-impl Stage {
-    pub(crate) fn child(&self, task: Errand<'_>) -> Child {
+impl TestBed {
+    pub(crate) fn child(&self, task: ChildTask<'_>) -> Child {
         Child::start(&self.server.url(), task, None)
     }
 }

@@ -13,14 +13,14 @@ use sluicegate_testkit::{FaultProxy, PATIENCE, ServerKind, wait_until};
 use tokio::runtime::Builder;
 
 use crate::decided_by::ask;
-use crate::harness::{Stage, USER, options};
+use crate::harness::{TestBed, USER, options};
 
 fn bucket(name: &'static str, quota: &str) -> Limit {
     Limit::token_bucket(name, quota.parse().unwrap()).unwrap()
 }
 
 /// The state of a counter on the store, once it answers again.
-fn peek(stage: &Stage, store: &Redis, limit: &Limit, key: &str) -> Decision {
+fn peek(stage: &TestBed, store: &Redis, limit: &Limit, key: &str) -> Decision {
     let mut found = None;
     wait_until("the store answers", PATIENCE, || {
         // The first check replays pending charges, so the second one shows the state.
@@ -35,7 +35,7 @@ fn peek(stage: &Stage, store: &Redis, limit: &Limit, key: &str) -> Decision {
 
 #[test]
 fn a_dropped_store_leaves_no_connection_and_no_task() {
-    let stage = Stage::on(ServerKind::Redis);
+    let stage = TestBed::on(ServerKind::Redis);
     for _ in 0..5 {
         drop(stage.start(stage.apart()));
     }
@@ -48,7 +48,7 @@ fn a_dropped_store_leaves_no_connection_and_no_task() {
 
 #[test]
 fn a_request_counted_after_its_deadline_is_charged_twice_at_most() {
-    let stage = Stage::on(ServerKind::Redis);
+    let stage = TestBed::on(ServerKind::Redis);
     let store = stage.start(options(&stage.server.url()));
     let limit = bucket("api", "4/day burst 4");
     stage.block_on(ask(&store, Check::new(&limit, "other")));
@@ -63,7 +63,7 @@ fn a_request_counted_after_its_deadline_is_charged_twice_at_most() {
 
 #[test]
 fn a_server_slower_than_the_deadline_is_marked_down_once() {
-    let stage = Stage::on(ServerKind::Redis);
+    let stage = TestBed::on(ServerKind::Redis);
     let proxy = FaultProxy::to(stage.server.address());
     let degraded = Arc::new(AtomicUsize::new(0));
     let count = Arc::clone(&degraded);
@@ -91,7 +91,7 @@ fn a_server_slower_than_the_deadline_is_marked_down_once() {
 
 #[test]
 fn pending_charges_of_one_caller_do_not_slow_down_others() {
-    let stage = Stage::on(ServerKind::Redis);
+    let stage = TestBed::on(ServerKind::Redis);
     let limiter = Limiter::new(stage.start(stage.options()));
     let limit = bucket("api", "1/day burst 100");
     stage.block_on(ask(limiter.store(), Check::new(&limit, "warm")));
@@ -120,7 +120,7 @@ fn pending_charges_of_one_caller_do_not_slow_down_others() {
 
 #[test]
 fn a_cancelled_set_refunds_the_nodes_subset() {
-    let stage = Stage::on(ServerKind::Redis);
+    let stage = TestBed::on(ServerKind::Redis);
     let store = stage.start(stage.options().deny_cache(false));
     let own = Limit::concurrency("own", 1, Span::from_secs(60)).unwrap();
     let shared = bucket("api", "1/h burst 1");
@@ -142,7 +142,7 @@ fn a_cancelled_set_refunds_the_nodes_subset() {
 
 #[test]
 fn a_second_outage_starts_from_the_last_state_of_the_store() {
-    let stage = Stage::on(ServerKind::Redis);
+    let stage = TestBed::on(ServerKind::Redis);
     let store = stage.start(options(&stage.server.url()));
     let (limit, other) = (bucket("api", "1/h burst 10"), bucket("other", "1/h burst 10"));
     for _ in 0..4 {
@@ -167,12 +167,12 @@ fn a_second_outage_starts_from_the_last_state_of_the_store() {
 
 #[test]
 fn a_blocked_or_ended_runtime_delays_no_caller() {
-    let stage = Stage::on(ServerKind::Redis);
+    let stage = TestBed::on(ServerKind::Redis);
     let limit = bucket("api", "1/h burst 100");
     let own = Builder::new_current_thread().enable_all().build().unwrap();
     let store = own.block_on(async {
         let store = Redis::start(options(&stage.server.url())).unwrap();
-        assert!(store.reached(PATIENCE).await);
+        assert!(store.wait_until_connected(PATIENCE).await);
         store
     });
     for _ in 0..4 {

@@ -5,9 +5,9 @@ use std::time::Duration;
 use sluicegate_core::Span;
 use sluicegate_testkit::{ServerKind, retry_if_stalled};
 
-use crate::child_node::{Child, Errand};
+use crate::child_node::{Child, ChildTask};
 use crate::fault_trial::{HOT, Trial, is_long, let_pass, long_or, patient};
-use crate::harness::{Stage, setup};
+use crate::harness::{TestBed, setup};
 
 fn moved(kind: ServerKind, milliseconds: i64) {
     let trial = Trial::with(setup(kind).movable_clock().start(), patient);
@@ -56,11 +56,11 @@ fn a_node_with_a_wrong_clock_decides_like_others() {
 }
 
 fn wrong_clocks() {
-    let stage = Stage::on(ServerKind::Redis);
+    let stage = TestBed::on(ServerKind::Redis);
     let mut said = Vec::new();
     for shift in ["-3600s", "+0s", "+3600s"] {
         let key = format!("caller of {shift}");
-        let task = Errand::Decide { key: &key };
+        let task = ChildTask::Decide { key: &key };
         said.push(Child::start(&stage.server.url(), task, Some(shift)).said());
     }
     assert!(said[1].contains("bucket true 9 store"), "{}", said[1]);

@@ -8,20 +8,20 @@ use sluicegate_redis::Redis;
 use sluicegate_testkit::{PATIENCE, ServerKind, retry_if_stalled};
 use tokio::runtime::Builder;
 
-use crate::harness::{Ground, cluster, options, setup};
+use crate::harness::{TestServers, cluster, options, setup};
 
 /// The number of checks in one call.
 const TOGETHER: u64 = 64;
 
 /// That many tasks send at the same time, and again when they are answered: so many calls each
 /// time.
-fn share_calls(servers: &impl Ground, calls: u64) {
+fn share_calls(servers: &impl TestServers, calls: u64) {
     // On one thread all ready tasks run before the runtime waits for the network.
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let options = options(&servers.url()).deadline(Duration::from_secs(1)).unwrap();
         let limiter = Limiter::new(Redis::start(options).unwrap());
-        assert!(limiter.store().reached(PATIENCE).await);
+        assert!(limiter.store().wait_until_connected(PATIENCE).await);
         let limit = Arc::new(Limit::token_bucket("api", "10/min".parse().unwrap()).unwrap());
         let rounds = 3;
         let tasks: Vec<_> = (0..TOGETHER)

@@ -5,24 +5,24 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use sluicegate::{Clock, DecidedBy, Store, SystemClock, next_set_id};
-use sluicegate_audit::{Audit, Entry, Event, Header, RuleSpec};
+use sluicegate_audit::{Audit, RuleSpec, TraceEntry, TraceEvent, TraceHeader};
 use sluicegate_core::{Check, Cost, Operation, Set, Span};
 use sluicegate_redis::Redis;
 use sluicegate_testkit::{PATIENCE, ServerKind, retry_if_stalled, wait_until};
 
-use crate::child_node::{Errand, LEASE, SLOTS, slots};
+use crate::child_node::{ChildTask, LEASE, SLOTS, slots};
 use crate::decided_by::ask;
 use crate::fault_trial::{is_long, long_or, machine_alone};
-use crate::harness::Stage;
+use crate::harness::TestBed;
 
 #[test]
 fn slots_of_a_killed_node_return_after_the_lease() {
     retry_if_stalled(|| {
-        let stage = Stage::on(ServerKind::Redis);
+        let stage = TestBed::on(ServerKind::Redis);
         let store = stage.start(stage.options());
         let limit = slots();
         let take = || stage.block_on(ask(&store, Check::new(&limit, "tenant")));
-        let mut child = stage.child(Errand::Hold { key: "tenant" });
+        let mut child = stage.child(ChildTask::Hold { key: "tenant" });
         child.wait_for("holding");
         let clock = SystemClock::new();
         let held = clock.now();
@@ -49,7 +49,7 @@ async fn work(store: Arc<Redis>, node: &'static str, rounds: usize, audit: Arc<M
     for _ in 0..rounds {
         let check = Check::new(&limit, "tenant");
         let (applied, decision) = ask(&store, check).await;
-        let entry = Entry::decision("slots", "tenant", applied.now, 1, &decision).on(node);
+        let entry = TraceEntry::decision("slots", "tenant", applied.now, 1, &decision).on(node);
         let Some(receipt) = decision.receipt().copied() else {
             audit.lock().unwrap().add(entry.by(applied.by));
             tokio::time::sleep(Duration::from_millis(2)).await;
@@ -60,7 +60,8 @@ async fn work(store: Arc<Redis>, node: &'static str, rounds: usize, audit: Arc<M
         let check = check.with_operation(Operation::Settle { receipt, actual: Cost::ZERO });
         let mut decisions = [None];
         let released = store.apply(&Set::one(&check, next_set_id()), &mut decisions).await.unwrap();
-        let entry = Entry::event(Event::Release, "slots", "tenant", released.now).on(node);
+        let entry =
+            TraceEntry::event(TraceEvent::Release, "slots", "tenant", released.now).on(node);
         audit.lock().unwrap().add(entry.holding(&receipt));
     }
 }
@@ -69,9 +70,10 @@ async fn work(store: Arc<Redis>, node: &'static str, rounds: usize, audit: Arc<M
 fn two_nodes_never_hold_more_slots_than_the_limit() {
     retry_if_stalled(|| {
         let _alone = machine_alone();
-        let stage = Stage::on(ServerKind::Redis);
+        let stage = TestBed::on(ServerKind::Redis);
         let lease = LEASE.as_micros() / 1_000;
-        let header = Header::default().rule("slots", RuleSpec::concurrency(SLOTS, lease)).nodes(2);
+        let header =
+            TraceHeader::default().rule("slots", RuleSpec::concurrency(SLOTS, lease)).nodes(2);
         let audit = Arc::new(Mutex::new(Audit::new(header).unwrap()));
         let options = stage.options();
         let nodes = ["a", "b"].map(|name| (name, Arc::new(stage.start(options.clone()))));

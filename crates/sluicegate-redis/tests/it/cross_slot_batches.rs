@@ -6,14 +6,14 @@ use sluicegate_redis::Redis;
 use sluicegate_testkit::{Cluster, PATIENCE, ServerKind, retry_if_stalled, wait_until};
 
 use crate::decided_by::ask;
-use crate::harness::{Stage, cluster, guarded_cluster};
+use crate::harness::{TestBed, cluster, guarded_cluster};
 
 const CALLERS: usize = 300;
 const BURST: u64 = 1_000;
 
 /// Callers that all send one check in each round.
 struct Rounds {
-    stage: Stage<Cluster>,
+    stage: TestBed<Cluster>,
     store: Redis,
     limit: Limit,
     keys: Vec<String>,
@@ -26,7 +26,7 @@ impl Rounds {
     }
 
     fn with(cluster: Cluster) -> Self {
-        let stage = Stage::with(cluster);
+        let stage = TestBed::with(cluster);
         let store = stage.start(stage.options().deny_cache(false));
         let quota = format!("1/day burst {BURST}").parse().unwrap();
         let limit = Limit::token_bucket("calls", quota).unwrap();
@@ -62,7 +62,7 @@ fn callers_stay_counted_during_migrations() {
             let slots: Vec<u16> = rounds.slots_in_use(from).into_iter().take(5).collect();
             assert_eq!(slots.len(), 5);
             for slot in &slots {
-                rounds.stage.server.begin_moving(*slot, from, to);
+                rounds.stage.server.begin_migration(*slot, from, to);
             }
             rounds.ask("still there");
             for slot in &slots[..3] {
@@ -86,7 +86,7 @@ fn callers_stay_counted_during_migrations_by_the_server() {
         let mut rounds = Rounds::on(ServerKind::Valkey, 0);
         rounds.ask("at first");
         let [from, to] = [0, 1];
-        rounds.stage.server.begin_giving_away(from, to);
+        rounds.stage.server.begin_migrating_all(from, to);
         let is_over = |rounds: &Rounds| rounds.stage.server.slots_of(from).is_empty();
         while !is_over(&rounds) && rounds.sent < BURST / 2 {
             rounds.ask("on their way");

@@ -11,7 +11,7 @@ use tokio::runtime::Builder;
 
 use crate::decided_by::ask;
 use crate::fault_trial::long_or;
-use crate::harness::{IN_A_CLUSTER, PASSWORD, PERMISSIONS, Stage, USER, cluster};
+use crate::harness::{IN_A_CLUSTER, PASSWORD, PERMISSIONS, TestBed, USER, cluster};
 
 /// Rules for this number of slots.
 const LIMITS: usize = 5;
@@ -58,7 +58,7 @@ async fn work(store: Arc<Redis>, limits: Arc<Vec<Limit>>, seed: u64, steps: u64)
     admitted
 }
 
-fn used(stage: &Stage<Cluster>, store: &Redis, limits: &[Limit]) -> [u64; LIMITS] {
+fn used(stage: &TestBed<Cluster>, store: &Redis, limits: &[Limit]) -> [u64; LIMITS] {
     [0, 1, 2, 3, 4].map(|number| {
         let key = format!("subject {number}");
         let peek = Check::new(&limits[number], &key).with_operation(Operation::peek());
@@ -70,7 +70,7 @@ fn used(stage: &Stage<Cluster>, store: &Redis, limits: &[Limit]) -> [u64; LIMITS
 #[test]
 fn charges_equal_admissions() {
     retry_if_stalled(|| {
-        let stage = Stage::with(cluster(ServerKind::Redis, 0));
+        let stage = TestBed::with(cluster(ServerKind::Redis, 0));
         let limits = limits();
         let stores: Vec<_> =
             (0..2).map(|_| Arc::new(stage.start(stage.options().deny_cache(false)))).collect();
@@ -101,7 +101,7 @@ fn charges_equal_admissions() {
 #[test]
 fn a_subset_without_server_follows_its_rule_and_the_rest_is_refunded() {
     retry_if_stalled(|| {
-        let stage = Stage::with(cluster(ServerKind::Redis, 0));
+        let stage = TestBed::with(cluster(ServerKind::Redis, 0));
         let store = stage.start(stage.options().deny_cache(false));
         let limit = |name: &'static str| {
             Limit::token_bucket(name, "1/day burst 10".parse().unwrap()).unwrap().without_debt()
@@ -153,7 +153,7 @@ struct Totals {
 
 #[test]
 fn a_killed_node_strands_at_most_its_requests_in_flight() {
-    let stage = Stage::with(cluster(ServerKind::Redis, 0));
+    let stage = TestBed::with(cluster(ServerKind::Redis, 0));
     let (limits, totals) = (limits(), Arc::new(Totals::default()));
     let others = stage.start(stage.options().deny_cache(false));
     let node = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
@@ -161,7 +161,7 @@ fn a_killed_node_strands_at_most_its_requests_in_flight() {
         let _within = node.enter();
         Arc::new(Redis::start(stage.options().deny_cache(false)).unwrap())
     };
-    assert!(node.block_on(store.reached(PATIENCE)));
+    assert!(node.block_on(store.wait_until_connected(PATIENCE)));
     for seed in 0..TASKS {
         let (store, limits, totals) =
             (Arc::clone(&store), Arc::clone(&limits), Arc::clone(&totals));
@@ -197,7 +197,7 @@ fn decisions_are_shared_over_tls() {
     retry_if_stalled(|| {
         let user = format!("{USER} on >{PASSWORD} {PERMISSIONS} {IN_A_CLUSTER}");
         let cluster = Cluster::setup(ServerKind::Redis).user(&user).replicas_each(0).tls().start();
-        let stage = Stage::with(cluster);
+        let stage = TestBed::with(cluster);
         assert!(stage.server.url().starts_with("rediss+cluster://"));
         let pem = stage.server.ca_pem().as_bytes().to_vec();
         let nodes = [0, 1].map(|_| stage.start(stage.options().ca_pem(pem.clone())));

@@ -4,7 +4,7 @@ use sluicegate::{Clock, Limiter, ManualClock};
 use sluicegate_core::{Check, Limit, Slices, Span, Time};
 use sluicegate_testkit::{ServerKind, retry_if_stalled};
 
-use crate::harness::Stage;
+use crate::harness::TestBed;
 
 /// Every algorithm whose refusals last.
 fn limits() -> Vec<Limit> {
@@ -21,7 +21,7 @@ fn limits() -> Vec<Limit> {
 }
 
 fn quiet(kind: ServerKind) {
-    let stage = Stage::on(kind);
+    let stage = TestBed::on(kind);
     let clock = ManualClock::default();
     clock.set(Time::from_micros(1_800_000_000_000_000));
     let store = stage.start(stage.apart().driven_by(clock.clone()));

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use sluicegate_redis::Redis;
-use sluicegate_testkit::{Cluster, ServerKind, Value, wait_until};
+use sluicegate_testkit::{Cluster, RespValue, ServerKind, wait_until};
 
-use crate::harness::{Ground, Stage, cluster};
+use crate::harness::{TestBed, TestServers, cluster};
 
 const PATIENCE: Duration = Duration::from_secs(60);
 /// A node counts for ten heartbeats after the last one that had it; a message arrives within two.
@@ -15,7 +15,7 @@ fn wait_for_nodes(store: &Redis, nodes: u32) {
     wait_until(&format!("{nodes} nodes are known"), PATIENCE, || store.health().nodes == nodes);
 }
 
-fn two_nodes<G: Ground>(stage: &Stage<G>) -> [Redis; 2] {
+fn two_nodes<G: TestServers>(stage: &TestBed<G>) -> [Redis; 2] {
     let nodes = [0, 1].map(|_| stage.start(stage.options()));
     for node in &nodes {
         wait_for_nodes(node, 2);
@@ -26,11 +26,11 @@ fn two_nodes<G: Ground>(stage: &Stage<G>) -> [Redis; 2] {
 #[test]
 fn a_deregistered_node_is_not_counted() {
     for kind in ServerKind::ALL {
-        let stage = Stage::on(kind);
+        let stage = TestBed::on(kind);
         let [stays, leaves] = two_nodes(&stage);
         let before = stage.beats();
         stage.block_on(leaves.deregister());
-        assert_eq!(stage.server.command(&["ZCARD", "sluicegate:1:nodes"]), Value::Integer(1));
+        assert_eq!(stage.server.command(&["ZCARD", "sluicegate:1:nodes"]), RespValue::Integer(1));
         wait_for_nodes(&stays, 1);
         let beats = stage.beats() - before;
         assert!(beats < SILENT, "{beats} beats: the node expired without a message");
@@ -40,7 +40,7 @@ fn a_deregistered_node_is_not_counted() {
 
 #[test]
 fn a_dropped_store_deregisters() {
-    let stage = Stage::on(ServerKind::Redis);
+    let stage = TestBed::on(ServerKind::Redis);
     let [stays, leaves] = two_nodes(&stage);
     let before = stage.beats();
     drop(leaves);
@@ -50,7 +50,7 @@ fn a_dropped_store_deregisters() {
 
 #[test]
 fn a_returning_node_is_counted_again() {
-    let stage: Stage<Cluster> = Stage::with(cluster(ServerKind::Redis, 0));
+    let stage: TestBed<Cluster> = TestBed::with(cluster(ServerKind::Redis, 0));
     let [stays, leaves] = two_nodes(&stage);
     stage.block_on(leaves.deregister());
     wait_for_nodes(&stays, 1);

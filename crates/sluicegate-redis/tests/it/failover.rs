@@ -27,7 +27,7 @@ pub(crate) fn wait_until_all_on_primary(trial: &Trial<Sentinels>) {
 
 /// The times when a primary was killed, marked down by all nodes, replaced, and when all nodes used
 /// the new one.
-struct Course {
+struct FailoverTimes {
     killed: Time,
     given_up: Time,
     named: Time,
@@ -53,7 +53,7 @@ fn killed_primary(kind: ServerKind) {
         trial.wait_until_admitted(CLOSED);
         let_pass(Duration::from_millis(long_or(10_000, 500)));
         let again = group.primary() != to;
-        course = Some(Course { killed, given_up, named, shared, again });
+        course = Some(FailoverTimes { killed, given_up, named, shared, again });
         wait_until_all_on_primary(&trial);
         if !again {
             assert_reported_once(&trial, from, to);
@@ -100,7 +100,7 @@ fn assert_reported_once(trial: &Trial<Sentinels>, from: usize, to: usize) {
 }
 
 /// Between two primaries no server is available.
-fn assert_nothing_shared(trial: &Trial<Sentinels>, report: &Report, course: &Course) {
+fn assert_nothing_shared(trial: &Trial<Sentinels>, report: &Report, course: &FailoverTimes) {
     // A node reports the new primary right before it uses it.
     let first = |node: usize| {
         let events = trial.events().into_iter().filter(|(_, by, _)| *by == node);

@@ -12,7 +12,7 @@ use sluicegate_testkit::{ConnectionId, PATIENCE, Sentinels, ServerKind, StallMon
 use crate::decided_by::ask;
 use crate::failover::is_on;
 use crate::fault_trial::{NODES, deadline, let_pass, long_or, machine_alone};
-use crate::harness::{Stage, guarded_sentinels, options};
+use crate::harness::{TestBed, guarded_sentinels, options};
 
 /// Refills nothing during a test, so that usage equals the count.
 const BURST: u64 = 50_000;
@@ -37,7 +37,7 @@ struct Shared {
 
 /// The answers of some clients.
 #[derive(Default)]
-struct Got {
+struct ClientAnswers {
     /// The times of their admissions.
     admitted: Vec<Time>,
     /// Charges in doubt.
@@ -53,17 +53,17 @@ struct Loss {
 }
 
 /// Kills one primary after the other under load.
-struct Losing {
-    stage: Stage<Sentinels>,
+struct FailoverTrial {
+    stage: TestBed<Sentinels>,
     clock: SystemClock,
     limit: Limit,
 }
 
-impl Losing {
+impl FailoverTrial {
     fn new() -> Self {
         let group = guarded_sentinels(ServerKind::Redis).behind_proxies().start();
         let limit = Limit::token_bucket("orders", format!("1/h burst {BURST}").parse().unwrap());
-        Self { stage: Stage::with(group), clock: SystemClock::new(), limit: limit.unwrap() }
+        Self { stage: TestBed::with(group), clock: SystemClock::new(), limit: limit.unwrap() }
     }
 
     fn check<'a>(&'a self, key: &'a str) -> Check<'a> {
@@ -128,7 +128,7 @@ impl Losing {
         // The delayed part is lost.
         group.proxy(primary).heal();
         shared.stop.store(true, Ordering::Relaxed);
-        let mut got = Got::default();
+        let mut got = ClientAnswers::default();
         for client in clients {
             let one = self.stage.block_on(client).unwrap();
             got.admitted.extend(one.admitted);
@@ -153,7 +153,7 @@ impl Losing {
         &self,
         node: &Redis,
         key: &str,
-        mut got: Got,
+        mut got: ClientAnswers,
         (certain, killed): (Time, Time),
     ) -> Loss {
         got.admitted.sort_unstable();
@@ -186,8 +186,8 @@ impl Losing {
     }
 }
 
-async fn take(store: Arc<Redis>, shared: Arc<Shared>) -> Got {
-    let mut got = Got::default();
+async fn take(store: Arc<Redis>, shared: Arc<Shared>) -> ClientAnswers {
+    let mut got = ClientAnswers::default();
     while !shared.stop.load(Ordering::Relaxed) {
         let check = Check::new(&shared.limit, &shared.key).if_unreachable(OnStoreError::Deny);
         let (applied, decision) = ask(&store, check).await;
@@ -204,7 +204,7 @@ async fn take(store: Arc<Redis>, shared: Arc<Shared>) -> Got {
 
 #[test]
 fn a_killed_primary_loses_only_unreplicated_charges() {
-    let losing = Losing::new();
+    let losing = FailoverTrial::new();
     let _alone = machine_alone();
     let (mut natural, mut forced) = (Vec::new(), Vec::new());
     for round in 0..long_or(100, 4) {

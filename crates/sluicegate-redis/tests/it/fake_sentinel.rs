@@ -11,11 +11,11 @@ const HELLO: &str = "%1\r\n$6\r\nserver\r\n$5\r\nredis\r\n";
 /// A scripted sentinel, which gives any answer a test needs.
 pub(crate) struct FakeSentinel {
     port: u16,
-    state: Arc<State>,
+    state: Arc<SentinelState>,
 }
 
 #[derive(Default)]
-struct State {
+struct SentinelState {
     /// The answer to the query for the primary, as RESP.
     said: Mutex<Vec<u8>>,
     /// The answer to the query for its role.
@@ -31,7 +31,7 @@ impl FakeSentinel {
     pub(crate) fn start() -> Self {
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
-        let state = Arc::new(State::default());
+        let state = Arc::new(SentinelState::default());
         let fake = Self { port, state: Arc::clone(&state) };
         fake.says(b"_\r\n");
         fake.has_role(b"*2\r\n$8\r\nsentinel\r\n*1\r\n$8\r\nmymaster\r\n");
@@ -103,7 +103,7 @@ impl Drop for FakeSentinel {
     }
 }
 
-impl State {
+impl SentinelState {
     /// Answers one command after the other, until there are no more.
     fn serve(&self, mut stream: &TcpStream) {
         let mut requests = BufReader::new(stream);

@@ -17,7 +17,7 @@ use sluicegate_testkit::{FaultProxy, PATIENCE, Server, ServerKind, StallMonitor,
 pub(crate) use self::record::Record;
 pub(crate) use self::report::{Report, assert_waits};
 pub(crate) use self::rules::{CLOSED, HOT, Rules};
-use crate::harness::{Ground, Stage, options, setup};
+use crate::harness::{TestBed, TestServers, options, setup};
 
 pub(crate) const NODES: usize = 2;
 const CLIENTS: usize = 50;
@@ -66,7 +66,7 @@ type EventLog = Arc<Mutex<Vec<(Time, usize, Event)>>>;
 /// Two nodes, and their server or servers.
 pub(crate) struct Trial<G = Server> {
     pub(crate) nodes: Vec<Arc<Redis>>,
-    pub(crate) stage: Stage<G>,
+    pub(crate) stage: TestBed<G>,
     proxy: Option<FaultProxy>,
     pub(crate) rules: Arc<Rules>,
     clock: SystemClock,
@@ -97,7 +97,7 @@ impl Trial {
     }
 }
 
-impl<G: Ground> Trial<G> {
+impl<G: TestServers> Trial<G> {
     /// A trial on these servers, without a proxy.
     pub(crate) fn straight(ground: G) -> Self {
         Self::each(ground, |ground, _| ground.url())
@@ -119,7 +119,7 @@ impl<G: Ground> Trial<G> {
         more: impl Fn(Options) -> Options,
     ) -> Self {
         let alone = locked(&MACHINE);
-        let stage = Stage::with(ground);
+        let stage = TestBed::with(ground);
         let (clock, events) = (SystemClock::new(), EventLog::default());
         let mut nodes = Vec::new();
         for node in 0..NODES {

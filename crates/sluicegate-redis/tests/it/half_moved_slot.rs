@@ -5,7 +5,7 @@ use sluicegate_core::{Check, Limit};
 use sluicegate_testkit::{Cluster, ServerKind, retry_if_stalled};
 
 use crate::decided_by::ask;
-use crate::harness::{Stage, cluster};
+use crate::harness::{TestBed, cluster};
 
 /// The slot that keys were written to, and its server.
 fn slot_in_use(cluster: &Cluster) -> (u16, usize) {
@@ -34,7 +34,7 @@ fn slot_in_use(cluster: &Cluster) -> (u16, usize) {
 fn callers_stay_counted_on_both_sides_of_a_half_moved_slot() {
     retry_if_stalled(|| {
         for kind in [ServerKind::Redis, ServerKind::Valkey] {
-            let stage = Stage::with(cluster(kind, 0));
+            let stage = TestBed::with(cluster(kind, 0));
             let store = stage.start(stage.options().deny_cache(false));
             let bucket = Limit::token_bucket("calls", "1/day burst 100".parse().unwrap()).unwrap();
             let window = Limit::fixed_window("hits", "100/day".parse().unwrap()).unwrap();
@@ -46,7 +46,7 @@ fn callers_stay_counted_on_both_sides_of_a_half_moved_slot() {
             assert_eq!((remaining(&bucket), remaining(&window)), (99, 99));
             let (slot, from) = slot_in_use(&stage.server);
             let to = stage.server.primaries().into_iter().find(|index| *index != from).unwrap();
-            stage.server.begin_moving(slot, from, to);
+            stage.server.begin_migration(slot, from, to);
             assert_eq!((remaining(&bucket), remaining(&window)), (98, 98), "still there");
             // Other callers are new in a page that exists, and in pages that do not.
             for caller in 0..50 {

@@ -31,23 +31,23 @@ pub(crate) fn setup(kind: ServerKind) -> ServerBuilder {
 }
 
 /// The servers that stores can be started on.
-pub(crate) trait Ground {
+pub(crate) trait TestServers {
     fn url(&self) -> String;
 }
 
-impl Ground for Server {
+impl TestServers for Server {
     fn url(&self) -> String {
         Server::url(self)
     }
 }
 
-impl Ground for Sentinels {
+impl TestServers for Sentinels {
     fn url(&self) -> String {
         Sentinels::url(self)
     }
 }
 
-impl Ground for Cluster {
+impl TestServers for Cluster {
     fn url(&self) -> String {
         Cluster::url(self)
     }
@@ -81,13 +81,13 @@ pub(crate) fn options(url: &str) -> Options {
 }
 
 /// A server or several, and a runtime for the stores on it.
-pub(crate) struct Stage<G = Server> {
+pub(crate) struct TestBed<G = Server> {
     pub(crate) runtime: Runtime,
     pub(crate) server: G,
     prefixes: AtomicUsize,
 }
 
-impl Stage {
+impl TestBed {
     pub(crate) fn on(kind: ServerKind) -> Self {
         Self::with(setup(kind).start())
     }
@@ -100,7 +100,7 @@ impl Stage {
     }
 }
 
-impl<G: Ground> Stage<G> {
+impl<G: TestServers> TestBed<G> {
     pub(crate) fn with(server: G) -> Self {
         let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
         Self { runtime, server, prefixes: AtomicUsize::new(0) }
@@ -131,7 +131,7 @@ impl<G: Ground> Stage<G> {
     /// A store that is connected to the server.
     pub(crate) fn start(&self, options: Options) -> Redis {
         let store = self.begin(options);
-        let reached = self.block_on(store.reached(PATIENCE));
+        let reached = self.block_on(store.wait_until_connected(PATIENCE));
         assert!(reached, "the server can be reached: {:?}", store.health());
         store
     }

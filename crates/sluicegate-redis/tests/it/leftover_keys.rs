@@ -9,7 +9,7 @@ use sluicegate_testkit::{FaultProxy, PATIENCE, Rng, ServerKind, wait_until};
 
 use crate::decided_by::try_ask;
 use crate::fault_trial::{let_pass, long_or, machine_alone};
-use crate::harness::{Stage, options};
+use crate::harness::{TestBed, options};
 
 /// The longest that a counter without debt can need to recover.
 const PERIOD: Span = Span::from_secs(3);
@@ -69,7 +69,7 @@ impl Use {
 
     /// The keys that are still on the server. Settlements of programs are kept for ten minutes, so
     /// that they count once; those of replayed charges only while these are pending.
-    fn left(self, stage: &Stage) -> Vec<String> {
+    fn left(self, stage: &TestBed) -> Vec<String> {
         let keys = stage.server.keys().into_iter();
         let keys = keys.map(|key| String::from_utf8_lossy(&key).into_owned());
         let own = keys.filter(|key| key.starts_with(self.prefix()));
@@ -117,7 +117,7 @@ async fn work(store: Arc<Redis>, as_used: Use, seed: u64, steps: u64) {
 }
 
 /// Two nodes of each use, behind a proxy that kills their connections.
-fn nodes(stage: &Stage, proxy: &FaultProxy) -> Vec<(Use, Arc<Redis>)> {
+fn nodes(stage: &TestBed, proxy: &FaultProxy) -> Vec<(Use, Arc<Redis>)> {
     let patient =
         |options: Options| options.deadline(Duration::from_millis(long_or(200, 500))).unwrap();
     let start = |as_used: Use| {
@@ -130,7 +130,7 @@ fn nodes(stage: &Stage, proxy: &FaultProxy) -> Vec<(Use, Arc<Redis>)> {
 #[test]
 fn every_key_dies_even_if_connections_are_killed() {
     let alone = machine_alone();
-    let stage = Stage::on(ServerKind::Redis);
+    let stage = TestBed::on(ServerKind::Redis);
     let proxy = FaultProxy::to(stage.server.address());
     let nodes = nodes(&stage, &proxy);
     let steps = long_or(1_000_000, 20_000) / 16;
@@ -165,7 +165,7 @@ fn every_key_dies_even_if_connections_are_killed() {
 }
 
 /// Checks that every key expires by the time it can no longer matter; returns the longest lifetime.
-fn assert_times_to_live(stage: &Stage, as_used: Use) -> i64 {
+fn assert_times_to_live(stage: &TestBed, as_used: Use) -> i64 {
     let most = |lives: Span| i64::try_from(lives.as_micros() / 1_000).unwrap() + 2_000;
     let ends_by = |key: &str, most: i64| {
         let left = stage.server.command(&["PTTL", key]).integer();

@@ -10,7 +10,7 @@ use sluicegate_redis::Redis;
 use sluicegate_testkit::{Cluster, FaultProxy, PATIENCE, ServerKind, wait_until};
 
 use crate::decided_by::ask;
-use crate::harness::{Stage, cluster, options};
+use crate::harness::{TestBed, cluster, options};
 
 /// The duration of each call.
 const TRIP: Duration = Duration::from_millis(150);
@@ -41,7 +41,7 @@ fn assert_all_by_the_store(decided: &[(Applied, Option<Decision>)], store: &Redi
 }
 
 /// A store on a slow server.
-fn slow(stage: &Stage) -> (Redis, FaultProxy) {
+fn slow(stage: &TestBed) -> (Redis, FaultProxy) {
     let proxy = FaultProxy::to(stage.server.address());
     let options = options(&proxy.url()).deadline(DEADLINE).unwrap();
     let store = stage.start(options);
@@ -51,7 +51,7 @@ fn slow(stage: &Stage) -> (Redis, FaultProxy) {
 
 #[test]
 fn every_caller_of_a_batch_is_decided_by_the_store() {
-    let stage = Stage::on(ServerKind::Redis);
+    let stage = TestBed::on(ServerKind::Redis);
     let (store, _proxy) = slow(&stage);
     let decided = stage.block_on(decide(&store, &limit(), &keys("caller", 1_000)));
     assert_eq!(decided.len(), 1_000);
@@ -61,7 +61,7 @@ fn every_caller_of_a_batch_is_decided_by_the_store() {
 
 #[test]
 fn every_caller_of_a_batch_is_decided_by_a_cluster() {
-    let stage: Stage<Cluster> = Stage::with(cluster(ServerKind::Valkey, 0));
+    let stage: TestBed<Cluster> = TestBed::with(cluster(ServerKind::Valkey, 0));
     let store = stage.start(stage.options());
     let decided = stage.block_on(decide(&store, &limit(), &keys("caller", 1_000)));
     assert_all_by_the_store(&decided, &store);
@@ -69,7 +69,7 @@ fn every_caller_of_a_batch_is_decided_by_a_cluster() {
 
 #[test]
 fn pipelines_queue_and_single_requests_overtake_them() {
-    let stage = Stage::on(ServerKind::Redis);
+    let stage = TestBed::on(ServerKind::Redis);
     let (store, _proxy) = slow(&stage);
     let (limit, done) = (limit(), AtomicUsize::new(0));
     let pipelines = (0..32).map(async |number| {
@@ -91,7 +91,7 @@ fn pipelines_queue_and_single_requests_overtake_them() {
 fn requests_that_were_not_sent_are_charged_later() {
     const ALL: u64 = 100_000;
     const REQUESTS: u64 = 3_000;
-    let stage = Stage::on(ServerKind::Redis);
+    let stage = TestBed::on(ServerKind::Redis);
     let (store, proxy) = slow(&stage);
     let limit = Limit::token_bucket("calls", format!("{ALL}/30d").parse().unwrap()).unwrap();
     let limit = limit.without_debt();

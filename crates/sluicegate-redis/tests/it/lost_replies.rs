@@ -11,7 +11,7 @@ use sluicegate_testkit::{FaultProxy, PATIENCE, ServerKind, retry_if_stalled, wai
 
 use crate::decided_by::{ask, settle_with_retries};
 use crate::fault_trial::{is_long, let_pass, long_or, machine_alone};
-use crate::harness::{Stage, options};
+use crate::harness::{TestBed, options};
 
 /// Refills nothing during a test, so that usage equals the count.
 const BURST: u64 = 100_000;
@@ -32,16 +32,16 @@ fn slowest() -> Limit {
 }
 
 /// A proxy that loses replies, a node behind it, and one that sees the real state.
-struct Lossy {
+struct LossyProxySetup {
     faulty: Arc<Redis>,
     clear: Arc<Redis>,
     proxy: FaultProxy,
-    stage: Stage,
+    stage: TestBed,
 }
 
-impl Lossy {
+impl LossyProxySetup {
     fn new() -> Self {
-        let stage = Stage::on(ServerKind::Redis);
+        let stage = TestBed::on(ServerKind::Redis);
         let proxy = FaultProxy::to(stage.server.address());
         let patient = |options: Options| options.deadline(Duration::from_millis(100)).unwrap();
         let faulty = Arc::new(stage.start(patient(options(&proxy.url()))));
@@ -64,7 +64,7 @@ impl Lossy {
 
 /// The answers of some clients.
 #[derive(Default)]
-struct Got {
+struct ClientAnswers {
     admitted: u64,
     unanswered: u64,
     /// Admissions without the store.
@@ -76,8 +76,8 @@ async fn take(
     (limit, outage): (Limit, OnStoreError),
     key: String,
     until: Arc<AtomicBool>,
-) -> Got {
-    let mut got = Got::default();
+) -> ClientAnswers {
+    let mut got = ClientAnswers::default();
     while !until.load(Ordering::Relaxed) {
         let check = Check::new(&limit, &key).if_unreachable(outage);
         let (applied, decision) = ask(&store, check).await;
@@ -109,9 +109,9 @@ async fn take(
 fn assert_admissions_are_counted(
     lose: impl Fn(&FaultProxy),
     happened: impl Fn(&Stats) -> bool,
-) -> Lossy {
+) -> LossyProxySetup {
     let _alone = machine_alone();
-    let lossy = Lossy::new();
+    let lossy = LossyProxySetup::new();
     lose(&lossy.proxy);
     let until = Arc::new(AtomicBool::new(false));
     let closed = limit("closed");
@@ -177,7 +177,7 @@ fn answers_are_not_mixed_up_even_if_replies_get_lost() {
 fn refunds_happen_once_even_if_replies_get_lost() {
     retry_if_stalled(|| {
         let _alone = machine_alone();
-        let lossy = Lossy::new();
+        let lossy = LossyProxySetup::new();
         let limit = slowest();
         let takes = long_or(200, 24);
         let mut receipts = Vec::new();

@@ -22,14 +22,14 @@ const LAG: u64 = 2;
 
 /// A group in which a primary can be isolated, the nodes on it, and the proxies between one of them
 /// and the sentinels.
-struct Split {
+struct PartitionedGroup {
     trial: Trial<Sentinels>,
     /// The connections of the node that is alone with the primary.
     kept: Vec<ConnectionId>,
     to_sentinels: Vec<FaultProxy>,
 }
 
-impl Split {
+impl PartitionedGroup {
     fn new(group: SentinelsBuilder) -> Self {
         let group = group.behind_proxies().start();
         let in_front = |port: u16| FaultProxy::to(([127, 0, 0, 1], port).into());
@@ -75,7 +75,7 @@ impl Split {
 }
 
 /// The times when a primary was isolated and rejoined, and when all nodes used the new one.
-struct Course {
+struct PartitionTimes {
     isolated: Time,
     healed: Time,
     together: Time,
@@ -83,7 +83,7 @@ struct Course {
 
 #[test]
 fn two_primaries_grant_at_most_a_burst_and_three_seconds_more() {
-    let split = Split::new(guarded_sentinels(ServerKind::Redis).min_replicas(LAG));
+    let split = PartitionedGroup::new(guarded_sentinels(ServerKind::Redis).min_replicas(LAG));
     let trial = &split.trial;
     let mut course = None;
     let report = trial.run(|| {
@@ -101,7 +101,7 @@ fn two_primaries_grant_at_most_a_burst_and_three_seconds_more() {
         split.heal();
         split.wait_until_on(ALONE, to);
         trial.wait_for("both are on the new primary", |node| is_on(node, split.group(), to));
-        course = Some(Course { isolated, healed, together: trial.now() });
+        course = Some(PartitionTimes { isolated, healed, together: trial.now() });
         // The old primary is demoted only now.
         let_pass(Duration::from_secs(long_or(10, 1)));
         wait_until_all_on_primary(trial);
@@ -135,7 +135,7 @@ fn two_primaries_grant_at_most_a_burst_and_three_seconds_more() {
 }
 
 /// When the node that was alone with it was last answered by the old primary.
-fn last_shared(report: &Report, course: &Course) -> Time {
+fn last_shared(report: &Report, course: &PartitionTimes) -> Time {
     let by_old = |record: &&Record| {
         record.node == ALONE && record.is_shared() && record.answered() < course.healed
     };
@@ -151,7 +151,7 @@ fn refilled(quota: &Quota, span: Span) -> u64 {
 #[test]
 fn a_node_connected_to_sentinels_leaves_an_isolated_primary() {
     // It would do so forever, because it never stops writing.
-    let split = Split::new(guarded_sentinels(ServerKind::Redis));
+    let split = PartitionedGroup::new(guarded_sentinels(ServerKind::Redis));
     let trial = &split.trial;
     let mut course = None;
     let report = trial.run(|| {

@@ -39,7 +39,7 @@ impl Fault {
 
 /// The times when a fault began, was complete, was noticed by all nodes, ended, and was recovered
 /// from.
-struct Course {
+struct OutageTimes {
     began: Time,
     there: Time,
     given_up: Time,
@@ -63,7 +63,7 @@ fn outage(fault: Fault, kind: ServerKind) {
         let ended = trial.now();
         fault.end(&trial);
         trial.wait_until_shared();
-        course = Some(Course { began, there, given_up, ended, shared: trial.now() });
+        course = Some(OutageTimes { began, there, given_up, ended, shared: trial.now() });
         trial.wait_until_admitted(CLOSED);
         let_pass(Duration::from_millis(long_or(1_000, 300)));
     });
@@ -85,7 +85,7 @@ fn outage(fault: Fault, kind: ServerKind) {
 }
 
 /// The store answers nothing during a fault, and cached states hold until nodes notice it.
-fn assert_nothing_shared(report: &Report, course: &Course) {
+fn assert_nothing_shared(report: &Report, course: &OutageTimes) {
     let answered = report.records.iter().filter(|record| record.answered() < course.ended);
     let (mut away, mut shared) = (0, 0);
     for record in answered.filter(|record| record.sent > course.there) {
@@ -99,7 +99,7 @@ fn assert_nothing_shared(report: &Report, course: &Course) {
     assert_eq!(shared, 0, "of {away} and these");
 }
 
-fn assert_figures(report: &Report, course: &Course, grown: u64) {
+fn assert_figures(report: &Report, course: &OutageTimes, grown: u64) {
     let (most, all) = (Duration::from_millis(15), Duration::from_millis(100));
     assert_waits(&report.all_waits(), most, all);
     eprint!("  without the store");

@@ -11,7 +11,7 @@ use sluicegate_testkit::{FaultProxy, PATIENCE, ServerKind, wait_until};
 
 use crate::decided_by::ask;
 use crate::fault_trial::{deadline, is_long, let_pass, long_or, machine_alone};
-use crate::harness::{Stage, options};
+use crate::harness::{TestBed, options};
 
 const RATE: u64 = 200;
 const BURST: u64 = 100;
@@ -20,7 +20,7 @@ const BURST: u64 = 100;
 /// admitted beyond the rate.
 fn beyond_rate(nodes: usize, happens: impl FnOnce(&[FaultProxy], &[Arc<Redis>])) -> i64 {
     let _alone = machine_alone();
-    let stage = Stage::on(ServerKind::Redis);
+    let stage = TestBed::on(ServerKind::Redis);
     let address = stage.server.address();
     let proxies: Vec<FaultProxy> = (0..nodes).map(|_| FaultProxy::to(address)).collect();
     let start = |proxy: &FaultProxy| Arc::new(stage.start(deadline(options(&proxy.url()))));

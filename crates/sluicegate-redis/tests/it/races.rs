@@ -10,7 +10,7 @@ use sluicegate_testkit::{PATIENCE, ServerKind, wait_until};
 
 use crate::decided_by::ask;
 use crate::fault_trial::{is_long, long_or, machine_alone};
-use crate::harness::Stage;
+use crate::harness::TestBed;
 
 const TOKENS: u64 = 1_000;
 const TASKS: usize = 128;
@@ -31,7 +31,7 @@ fn limits() -> Vec<Limit> {
 }
 
 /// The grants of the racers for one limit: by the server, and by their nodes alone.
-fn race_for(prize: &str, limit: &Limit, stage: &Stage, nodes: &[Arc<Redis>; 2]) -> [u64; 2] {
+fn race_for(prize: &str, limit: &Limit, stage: &TestBed, nodes: &[Arc<Redis>; 2]) -> [u64; 2] {
     let admitted = Arc::new([AtomicU64::new(0), AtomicU64::new(0)]);
     let racers: Vec<_> = (0..TASKS)
         .map(|racer| {
@@ -62,7 +62,7 @@ fn timeouts(nodes: &[Arc<Redis>; 2]) -> u64 {
 
 fn race(kind: ServerKind) {
     let _alone = machine_alone();
-    let stage = Stage::on(kind);
+    let stage = TestBed::on(kind);
     let options = stage.options();
     let nodes = [0, 1].map(|_| Arc::new(stage.start(options.clone())));
     for round in 0..long_or(200, 1) {

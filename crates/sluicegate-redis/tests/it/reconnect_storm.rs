@@ -6,14 +6,14 @@ use sluicegate::{Clock, SystemClock};
 use sluicegate_testkit::{FaultProxy, PATIENCE, ServerKind, wait_until};
 
 use crate::fault_trial::{is_long, let_pass, long_or, machine_alone};
-use crate::harness::{Stage, options};
+use crate::harness::{TestBed, options};
 
 const NODES: u64 = 20;
 
 #[test]
 fn a_restart_spreads_reconnects() {
     let _alone = machine_alone();
-    let stage = Stage::on(ServerKind::Redis);
+    let stage = TestBed::on(ServerKind::Redis);
     let proxy = FaultProxy::to(stage.server.address());
     let nodes: Vec<_> = (0..NODES).map(|_| stage.start(options(&proxy.url()))).collect();
     let clock = SystemClock::new();

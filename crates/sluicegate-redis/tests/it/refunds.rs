@@ -10,7 +10,7 @@ use sluicegate_redis::{Options, Redis};
 use sluicegate_testkit::{FaultProxy, PATIENCE, ServerKind, retry_if_stalled};
 
 use crate::decided_by::ask;
-use crate::harness::{Stage, options};
+use crate::harness::{TestBed, options};
 
 /// So slow that nothing refills during a test.
 fn slow(name: &'static str) -> Limit {
@@ -22,15 +22,15 @@ fn units(units: u32) -> Cost {
 }
 
 /// A node behind a proxy. It is alone, so that its share is the whole limit.
-struct Behind {
+struct ProxiedNode {
     node: Redis,
     proxy: FaultProxy,
-    stage: Stage,
+    stage: TestBed,
 }
 
-impl Behind {
+impl ProxiedNode {
     fn new() -> Self {
-        let stage = Stage::on(ServerKind::Redis);
+        let stage = TestBed::on(ServerKind::Redis);
         let proxy = FaultProxy::to(stage.server.address());
         let patient = |options: Options| options.deadline(Duration::from_secs(1)).unwrap();
         let node = stage.start(patient(options(&proxy.url())));
@@ -53,7 +53,7 @@ impl Behind {
 
     fn reconnect(&self) {
         self.proxy.forward();
-        let reached = self.stage.block_on(self.node.reached(PATIENCE));
+        let reached = self.stage.block_on(self.node.wait_until_connected(PATIENCE));
         assert!(reached, "the server is there again");
     }
 }
@@ -61,7 +61,7 @@ impl Behind {
 #[test]
 fn refunds_during_an_outage_go_to_the_share_and_are_not_replayed() {
     retry_if_stalled(|| {
-        let behind = Behind::new();
+        let behind = ProxiedNode::new();
         let limit = slow("share");
         let check = Check::new(&limit, "caller");
         behind.ask(check.cost(units(4)));
@@ -94,7 +94,7 @@ fn refunds_during_an_outage_go_to_the_share_and_are_not_replayed() {
 #[test]
 fn refunds_in_doubt_are_not_repeated() {
     retry_if_stalled(|| {
-        let behind = Behind::new();
+        let behind = ProxiedNode::new();
         let limit = slow("doubtful");
         let check = Check::new(&limit, "caller");
         behind.ask(check.cost(units(6)));
@@ -116,7 +116,7 @@ fn refunds_in_doubt_are_not_repeated() {
 
 #[test]
 fn without_the_store_a_refund_follows_the_policy_of_its_set() {
-    let behind = Behind::new();
+    let behind = ProxiedNode::new();
     let limit = slow("policy");
     let check = Check::new(&limit, "caller").with_operation(Operation::Refund(units(1)));
     behind.proxy.refuse();
@@ -130,16 +130,16 @@ fn without_the_store_a_refund_follows_the_policy_of_its_set() {
 }
 
 /// A set of a counter of the node's scope and a shared one.
-struct Both {
-    stage: Stage,
+struct MixedScopeSet {
+    stage: TestBed,
     store: Redis,
     own: Limit,
     shared: Limit,
 }
 
-impl Both {
+impl MixedScopeSet {
     fn new() -> Self {
-        let stage = Stage::on(ServerKind::Redis);
+        let stage = TestBed::on(ServerKind::Redis);
         let store = stage.start(stage.apart().deny_cache(false));
         let both = Self { stage, store, own: slow("own"), shared: slow("shared") };
         both.apply(&[both.own().cost(units(6)), both.shared().cost(units(8))], false);
@@ -171,7 +171,7 @@ impl Both {
 #[test]
 fn refunds_to_the_node_wait_until_the_server_admits() {
     retry_if_stalled(|| {
-        let both = Both::new();
+        let both = MixedScopeSet::new();
         let refund = both.own().with_operation(Operation::Refund(units(2)));
         let (applied, decisions) = both.apply(&[refund, both.shared().cost(units(3))], false);
         assert_eq!(applied.ruling, Ruling::Refused);
@@ -188,7 +188,7 @@ fn refunds_to_the_node_wait_until_the_server_admits() {
 #[test]
 fn an_independent_term_refunds_whether_or_not_the_server_admits() {
     retry_if_stalled(|| {
-        let both = Both::new();
+        let both = MixedScopeSet::new();
         let refund = both.own().with_operation(Operation::Refund(units(2)));
         let refused = both.shared().cost(units(3));
         let (applied, decisions) = both.apply(&[refund, refused], true);
@@ -197,7 +197,7 @@ fn an_independent_term_refunds_whether_or_not_the_server_admits() {
         assert_eq!(both.used(both.own()), 4);
         // A shadow check follows its term: one that refuses, and one that does not.
         let shadow = |cost| [both.own().cost(units(cost)), refund.observed().or_else(), refused];
-        assert_eq!(shadow(1)[1].gate(), Mode::Shadow);
+        assert_eq!(shadow(1)[1].mode(), Mode::Shadow);
         both.apply(&shadow(9), true);
         assert_eq!(both.used(both.own()), 4);
         both.apply(&shadow(1), true);

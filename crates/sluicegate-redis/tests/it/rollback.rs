@@ -9,7 +9,7 @@ use sluicegate_core::{Check, Cost, Decision, Limit, Scope, Span, Time};
 use sluicegate_redis::Redis;
 use sluicegate_testkit::{Cluster, ServerKind};
 
-use crate::harness::{Ground, Stage, cluster};
+use crate::harness::{TestBed, TestServers, cluster};
 
 const TASKS: usize = 32;
 
@@ -41,8 +41,8 @@ impl Drop for Ticker {
 }
 
 /// A store and the memory store on one clock, and a set with one exhausted limit.
-struct Scene<'s, G> {
-    stage: &'s Stage<G>,
+struct RollbackCase<'s, G> {
+    stage: &'s TestBed<G>,
     clock: ManualClock,
     node: Limiter<Redis>,
     model: Limiter<Memory<ManualClock>>,
@@ -51,9 +51,9 @@ struct Scene<'s, G> {
     scope: Scope,
 }
 
-impl<'s, G: Ground> Scene<'s, G> {
+impl<'s, G: TestServers> RollbackCase<'s, G> {
     /// A third of the ample limit is used in both stores.
-    fn new(stage: &'s Stage<G>, ample: Limit, scope: Scope) -> Self {
+    fn new(stage: &'s TestBed<G>, ample: Limit, scope: Scope) -> Self {
         let clock = ManualClock::default();
         clock.set(Time::from_micros(1_800_000_000_000_000));
         let options = stage.apart().deny_cache(false).driven_by(clock.clone());
@@ -103,11 +103,11 @@ fn queue() -> Limit {
     Limit::queue("ample", "60/min burst 300".parse().unwrap()).unwrap()
 }
 
-fn one_after_the_other<G: Ground>(stage: &Stage<G>, scope: Scope) {
+fn one_after_the_other<G: TestServers>(stage: &TestBed<G>, scope: Scope) {
     let quotas = ["6000/min", "5400/min burst 300", "7/3s burst 90"];
     for limit in quotas.map(bucket).into_iter().chain([queue()]) {
         let name = limit.algorithm();
-        let scene = Scene::new(stage, limit, scope);
+        let scene = RollbackCase::new(stage, limit, scope);
         for _ in 0..5 {
             let ticker = Ticker::start(&scene.clock);
             for _ in 0..10 {
@@ -120,14 +120,14 @@ fn one_after_the_other<G: Ground>(stage: &Stage<G>, scope: Scope) {
     }
 }
 
-fn side_by_side<G: Ground>(stage: &Stage<G>, scope: Scope) {
+fn side_by_side<G: TestServers>(stage: &TestBed<G>, scope: Scope) {
     for limit in [bucket("6000/min"), queue()] {
         crowd(stage, limit, scope);
     }
 }
 
-fn crowd<G: Ground>(stage: &Stage<G>, limit: Limit, scope: Scope) {
-    let scene = Scene::new(stage, limit, scope);
+fn crowd<G: TestServers>(stage: &TestBed<G>, limit: Limit, scope: Scope) {
+    let scene = RollbackCase::new(stage, limit, scope);
     let ticker = Ticker::start(&scene.clock);
     let refusals = (0..TASKS).map(async |_| {
         for _ in 0..10 {
@@ -147,14 +147,14 @@ fn crowd<G: Ground>(stage: &Stage<G>, limit: Limit, scope: Scope) {
 
 #[test]
 fn refusals_across_slots_drain_nothing() {
-    let stage: Stage<Cluster> = Stage::with(cluster(ServerKind::Redis, 0));
+    let stage: TestBed<Cluster> = TestBed::with(cluster(ServerKind::Redis, 0));
     one_after_the_other(&stage, Scope::Cluster);
     side_by_side(&stage, Scope::Cluster);
 }
 
 #[test]
 fn refusals_by_the_server_drain_no_limit_of_the_node() {
-    let stage = Stage::on(ServerKind::Valkey);
+    let stage = TestBed::on(ServerKind::Valkey);
     one_after_the_other(&stage, Scope::Node);
     side_by_side(&stage, Scope::Node);
 }

@@ -5,7 +5,7 @@ use sluicegate_core::{Check, Cost, Limit, Operation, Slices, Span};
 use sluicegate_redis::Redis;
 use sluicegate_testkit::ServerKind;
 
-use crate::harness::Stage;
+use crate::harness::TestBed;
 
 const PLANTED: [&str; 3] = ["sk_live_4eC39HqLyjWDarjtT1zdp7dc", "ann@example.com", "203.0.113.77"];
 
@@ -21,7 +21,7 @@ fn limits() -> Vec<Limit> {
 }
 
 /// Leaves all data that a store can: counters of each kind, and settlements.
-fn use_all(stage: &Stage, limiter: &Limiter<Redis>) {
+fn use_all(stage: &TestBed, limiter: &Limiter<Redis>) {
     for limit in limits() {
         for key in PLANTED {
             let check = || Check::new(&limit, key).cost(Cost::from(2));
@@ -40,7 +40,7 @@ fn contains(bytes: &[u8], text: &str) -> bool {
 }
 
 fn hidden(kind: ServerKind) {
-    let stage = Stage::on(kind);
+    let stage = TestBed::on(kind);
     let limiter = Limiter::new(stage.start(stage.options().secret([7; 32])));
     use_all(&stage, &limiter);
     let (keys, dump) = (stage.server.keys(), stage.server.dump());
@@ -71,7 +71,7 @@ fn valkey_holds_no_caller_names() {
 
 #[test]
 fn prefixes_are_isolated() {
-    let stage = Stage::on(ServerKind::Redis);
+    let stage = TestBed::on(ServerKind::Redis);
     let start = |prefix: &str| stage.start(stage.options().prefix(prefix).unwrap());
     let [one, other] =
         ["sluicegate:shop:", "sluicegate:blog:"].map(|prefix| Limiter::new(start(prefix)));

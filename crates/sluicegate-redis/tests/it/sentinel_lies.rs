@@ -16,7 +16,8 @@ use crate::failover::is_on;
 use crate::fake_sentinel::{FakeSentinel, words};
 use crate::fault_trial::{let_pass, long_or, machine_alone};
 use crate::harness::{
-    Ground, PASSWORD, PERMISSIONS, Stage, USER, WITH_SENTINELS, guarded_sentinels, options, setup,
+    PASSWORD, PERMISSIONS, TestBed, TestServers, USER, WITH_SENTINELS, guarded_sentinels, options,
+    setup,
 };
 
 const SENTINELS: usize = 3;
@@ -34,7 +35,7 @@ fn url(ports: impl IntoIterator<Item = u16>) -> String {
 }
 
 /// A store on these sentinels.
-fn store(stage: &Stage<impl Ground>, ports: impl IntoIterator<Item = u16>) -> Redis {
+fn store(stage: &TestBed<impl TestServers>, ports: impl IntoIterator<Item = u16>) -> Redis {
     stage.begin(options(&url(ports)).deadline(Duration::from_secs(1)).unwrap())
 }
 
@@ -72,7 +73,7 @@ fn answers_without_address() -> Vec<(&'static str, Vec<u8>)> {
 #[test]
 fn no_sentinel_answer_speeds_up_reconnects() {
     let _alone = machine_alone();
-    let stage = Stage::with(open().start());
+    let stage = TestBed::with(open().start());
     let follow = format!("replicaof 127.0.0.1 {}", stage.server.port());
     // It would accept writes.
     let replica = open().line(&follow).line("replica-read-only no").start();
@@ -148,12 +149,12 @@ fn no_sentinel_answer_speeds_up_reconnects() {
 #[test]
 fn a_flapping_sentinel_does_not_speed_up_reconnects() {
     let _alone = machine_alone();
-    let stage = Stage::with(open().start());
+    let stage = TestBed::with(open().start());
     let fake = FakeSentinel::start();
     let own = stage.server.port();
     fake.names("127.0.0.1", &own.to_string());
     let store = store(&stage, [fake.port()]);
-    assert!(stage.block_on(store.reached(PATIENCE)));
+    assert!(stage.block_on(store.wait_until_connected(PATIENCE)));
     let (began, before) = (SystemClock::new().now(), store.counts().connections);
     let closed = free_port();
     for _ in 0..100 {
@@ -174,7 +175,7 @@ fn a_flapping_sentinel_does_not_speed_up_reconnects() {
 fn a_store_on_the_majoritys_primary_stays_there() {
     retry_if_stalled(|| {
         let _alone = machine_alone();
-        let stage = Stage::with(open().start());
+        let stage = TestBed::with(open().start());
         let proxy = FaultProxy::to(stage.server.address());
         let [liar, honest, late] = [(); SENTINELS].map(|()| FakeSentinel::start());
         let (here, nowhere) = (proxy.port().to_string(), free_port());
@@ -202,7 +203,7 @@ fn a_store_on_the_majoritys_primary_stays_there() {
 
 /// Two sentinels that name the primary, and one that names any address.
 struct Minority {
-    stage: Stage<Sentinels>,
+    stage: TestBed<Sentinels>,
     liar: FakeSentinel,
     store: Redis,
     events: Arc<Mutex<Vec<Event>>>,
@@ -210,7 +211,7 @@ struct Minority {
 
 impl Minority {
     fn says(reply: &[u8]) -> Self {
-        let stage = Stage::with(guarded_sentinels(ServerKind::Redis).behind_proxies().start());
+        let stage = TestBed::with(guarded_sentinels(ServerKind::Redis).behind_proxies().start());
         let liar = FakeSentinel::start();
         liar.says(reply);
         let mut ports = stage.server.sentinel_ports();

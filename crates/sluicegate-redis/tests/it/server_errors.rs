@@ -11,14 +11,14 @@ use sluicegate_testkit::{Connection, PATIENCE, Server, ServerKind, wait_until};
 
 use crate::decided_by::ask;
 use crate::fault_trial::long_or;
-use crate::harness::{Stage, setup};
+use crate::harness::{TestBed, setup};
 
 fn limit() -> Limit {
     Limit::token_bucket("api", "1/h burst 10000".parse().unwrap()).unwrap()
 }
 
 /// A store that receives checks all the time until `happened`; none is admitted without the server.
-fn until(stage: &Stage, store: &Redis, what: &str, happened: impl Fn(Stats) -> bool) {
+fn until(stage: &TestBed, store: &Redis, what: &str, happened: impl Fn(Stats) -> bool) {
     let limit = limit();
     wait_until(what, PATIENCE, || {
         let check = Check::new(&limit, "caller").if_unreachable(OnStoreError::Deny);
@@ -28,14 +28,14 @@ fn until(stage: &Stage, store: &Redis, what: &str, happened: impl Fn(Stats) -> b
     });
 }
 
-fn recovers(stage: &Stage, store: &Redis) {
+fn recovers(stage: &TestBed, store: &Redis) {
     let limit = limit();
     wait_until("the server decides again", PATIENCE, || {
         stage.block_on(ask(store, Check::new(&limit, "caller"))).0.by == DecidedBy::Store
     });
 }
 
-fn quick(stage: &Stage) -> Redis {
+fn quick(stage: &TestBed) -> Redis {
     stage.start(stage.options().deadline(Duration::from_millis(50)).unwrap())
 }
 
@@ -43,7 +43,7 @@ fn quick(stage: &Stage) -> Redis {
 fn a_loading_server_is_awaited() {
     // So slow that it is noticed on a busy machine; little data is needed for it.
     let slow = setup(ServerKind::Redis).line("key-load-delay 10000");
-    let stage = Stage::with(slow.line("loading-process-events-interval-bytes 1024").start());
+    let stage = TestBed::with(slow.line("loading-process-events-interval-bytes 1024").start());
     let store = quick(&stage);
     let fill = "for i = 1, 5000 do redis.call('SET', 'other:' .. i, string.rep('x', 50)) end";
     stage.server.command(&["EVAL", fill, "0"]);
@@ -56,13 +56,13 @@ fn a_loading_server_is_awaited() {
 
 #[test]
 fn a_busy_server_is_awaited() {
-    let stage = Stage::with(setup(ServerKind::Redis).line("busy-reply-threshold 100").start());
+    let stage = TestBed::with(setup(ServerKind::Redis).line("busy-reply-threshold 100").start());
     let store = quick(&stage);
     let address = stage.server.address();
     let hog = thread::spawn(move || {
         let mut connection = Connection::to(address).unwrap();
         connection.command(&["AUTH", "testkit", "testkit"]).unwrap();
-        connection.patience(PATIENCE).unwrap();
+        connection.set_timeout(PATIENCE).unwrap();
         // It answers with an error once the script is killed.
         let _ = connection.command(&["EVAL", "while true do end", "0"]);
     });
@@ -74,7 +74,7 @@ fn a_busy_server_is_awaited() {
 
 #[test]
 fn a_server_without_memory_is_bypassed() {
-    let stage = Stage::on(ServerKind::Redis);
+    let stage = TestBed::on(ServerKind::Redis);
     let store = quick(&stage);
     stage.server.command(&["CONFIG", "SET", "maxmemory", "1"]);
     until(&stage, &store, "it says that it has no memory", |counts| counts.out_of_memory > 0);
@@ -93,7 +93,7 @@ fn a_server_without_memory_is_bypassed() {
 
 #[test]
 fn a_server_that_became_a_replica_is_not_used() {
-    let (stage, primary) = (Stage::on(ServerKind::Redis), Server::redis());
+    let (stage, primary) = (TestBed::on(ServerKind::Redis), Server::redis());
     let store = quick(&stage);
     let port = primary.port().to_string();
     stage.server.command(&["REPLICAOF", "127.0.0.1", &port]);
@@ -104,7 +104,8 @@ fn a_server_that_became_a_replica_is_not_used() {
 
 #[test]
 fn a_flood_of_new_callers_does_not_reset_exhausted_ones() {
-    let stage = Stage::with(setup(ServerKind::Redis).line("maxmemory-policy volatile-ttl").start());
+    let stage =
+        TestBed::with(setup(ServerKind::Redis).line("maxmemory-policy volatile-ttl").start());
     let store = Arc::new(stage.start(stage.options().deny_cache(false)));
     let limit = Limit::token_bucket("api", "60/h burst 60".parse().unwrap()).unwrap();
     let exhausted: Vec<String> = (0..100).map(|number| format!("exhausted {number}")).collect();

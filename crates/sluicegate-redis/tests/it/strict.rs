@@ -8,7 +8,7 @@ use sluicegate_testkit::{PATIENCE, ServerKind, retry_if_stalled, wait_until};
 
 use crate::decided_by::ask;
 use crate::fault_trial::long_or;
-use crate::harness::{Ground, Stage, cluster, sentinels};
+use crate::harness::{TestBed, TestServers, cluster, sentinels};
 
 const BURST: u64 = 1_000;
 
@@ -18,8 +18,8 @@ fn limit() -> Limit {
 }
 
 /// Takes one unit. Returns the source of the decision, and whether it was admitted.
-fn take<G: Ground>(
-    stage: &Stage<G>,
+fn take<G: TestServers>(
+    stage: &TestBed<G>,
     store: &Redis,
     limit: &Limit,
     strict: bool,
@@ -29,11 +29,16 @@ fn take<G: Ground>(
     (applied.by, decision.is_allowed())
 }
 
-fn remaining<G: Ground>(stage: &Stage<G>, store: &Redis, limit: &Limit) -> u64 {
+fn remaining<G: TestServers>(stage: &TestBed<G>, store: &Redis, limit: &Limit) -> u64 {
     remaining_of(stage, store, limit, "alice")
 }
 
-fn remaining_of<G: Ground>(stage: &Stage<G>, store: &Redis, limit: &Limit, key: &str) -> u64 {
+fn remaining_of<G: TestServers>(
+    stage: &TestBed<G>,
+    store: &Redis,
+    limit: &Limit,
+    key: &str,
+) -> u64 {
     let peek = Check::new(limit, key).with_operation(Operation::peek());
     stage.block_on(ask(store, peek)).1.remaining()
 }
@@ -41,7 +46,7 @@ fn remaining_of<G: Ground>(stage: &Stage<G>, store: &Redis, limit: &Limit, key: 
 #[test]
 fn without_a_replica_only_strict_rules_use_their_fallback() {
     retry_if_stalled(|| {
-        let stage = Stage::with(sentinels(ServerKind::Redis));
+        let stage = TestBed::with(sentinels(ServerKind::Redis));
         let (store, limit) = (stage.start(stage.apart()), limit());
         wait_until("it can be had", PATIENCE, || {
             take(&stage, &store, &limit, true) == (DecidedBy::Store, true)
@@ -79,7 +84,7 @@ fn without_a_replica_only_strict_rules_use_their_fallback() {
 #[test]
 fn strict_admissions_survive_the_primary() {
     retry_if_stalled(|| {
-        let stage = Stage::with(sentinels(ServerKind::Redis));
+        let stage = TestBed::with(sentinels(ServerKind::Redis));
         let (store, limit) = (stage.start(stage.apart()), limit());
         wait_until("it can be had", PATIENCE, || {
             take(&stage, &store, &limit, true) == (DecidedBy::Store, true)
@@ -113,7 +118,7 @@ fn strict_admissions_survive_the_primary() {
 #[test]
 fn in_a_cluster_each_primary_has_its_own_replicas() {
     retry_if_stalled(|| {
-        let stage = Stage::with(cluster(ServerKind::Valkey, 1));
+        let stage = TestBed::with(cluster(ServerKind::Valkey, 1));
         let (store, limit) = (stage.start(stage.apart()), limit());
         wait_until("it can be had", PATIENCE, || {
             take(&stage, &store, &limit, true) == (DecidedBy::Store, true)

@@ -16,7 +16,7 @@ const TRIES: usize = 4;
 
 /// The length of a period of whole days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Unit {
+pub(super) enum PeriodUnit {
     /// A number of days, counted from 1 January 1970; whole weeks from a Monday.
     Days(u64),
     /// A number of months, counted from a January.
@@ -46,12 +46,12 @@ impl DateSpan {
     }
 }
 
-impl Unit {
+impl PeriodUnit {
     /// The range around a second; `None` beyond the supported years.
     ///
     /// The local date is only where the search begins: a clock that is set back across midnight
     /// shows yesterday's date after today has begun.
-    pub(super) fn stretch_at(self, zone: &Zone, second: i64) -> Option<DateSpan> {
+    pub(super) fn date_span_at(self, zone: &Zone, second: i64) -> Option<DateSpan> {
         let mut day = zone.local_at(second)?.date();
         for _ in 0..TRIES {
             let (first, next) = self.dates_around(day)?;

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::period::{DateSpan, Unit};
+use super::period::{DateSpan, PeriodUnit};
 
 /// Enough for seconds far beyond the last supported time.
 const START_BITS: u32 = 33;
@@ -22,7 +22,7 @@ pub(super) struct PeriodCache(AtomicU64);
 
 impl PeriodCache {
     /// The last period, if it has this unit.
-    pub(super) fn recall(&self, unit: Unit) -> Option<DateSpan> {
+    pub(super) fn get(&self, unit: PeriodUnit) -> Option<DateSpan> {
         let word = self.0.load(Ordering::Relaxed);
         if tag(unit)? != word % UNITS {
             return None;
@@ -33,7 +33,7 @@ impl PeriodCache {
     }
 
     /// Caches a period, unless it does not fit.
-    pub(super) fn keep(&self, unit: Unit, stretch: DateSpan) {
+    pub(super) fn keep(&self, unit: PeriodUnit, stretch: DateSpan) {
         let word = || {
             let start = u64::try_from(stretch.start).ok()?;
             let length = u64::try_from(stretch.end - stretch.start).ok()?;
@@ -48,10 +48,12 @@ impl PeriodCache {
 }
 
 /// The code of each unit that can be cached; never zero.
-fn tag(unit: Unit) -> Option<u64> {
+fn tag(unit: PeriodUnit) -> Option<u64> {
     match unit {
-        Unit::Months(months) => Some(u64::from(months)).filter(|tag| (1..=MONTHS).contains(tag)),
-        Unit::Days(days) => {
+        PeriodUnit::Months(months) => {
+            Some(u64::from(months)).filter(|tag| (1..=MONTHS).contains(tag))
+        }
+        PeriodUnit::Days(days) => {
             days.checked_add(MONTHS).filter(|tag| (MONTHS + 1..UNITS).contains(tag))
         }
     }
@@ -63,8 +65,10 @@ mod tests {
 
     #[test]
     fn a_period_is_recalled_only_for_its_unit() {
-        let units =
-            (1..=12).map(Unit::Months).chain((1..=51).map(Unit::Days)).collect::<Vec<Unit>>();
+        let units = (1..=12)
+            .map(PeriodUnit::Months)
+            .chain((1..=51).map(PeriodUnit::Days))
+            .collect::<Vec<PeriodUnit>>();
         let stretches = [(0, 1), (1_792_879_200, 1_792_969_200), (8_589_934_591, 8_621_557_791)];
         for &unit in &units {
             for (start, end) in stretches {
@@ -72,7 +76,7 @@ mod tests {
                 remembered.keep(unit, DateSpan { start, end });
                 for &other in &units {
                     let expected = (unit == other).then_some(DateSpan { start, end });
-                    assert_eq!(remembered.recall(other), expected, "{unit:?} {other:?}");
+                    assert_eq!(remembered.get(other), expected, "{unit:?} {other:?}");
                 }
             }
         }
@@ -81,18 +85,18 @@ mod tests {
     #[test]
     fn periods_that_do_not_fit_are_not_cached() {
         for (unit, start, end) in [
-            (Unit::Days(1), -1, 86_399),
-            (Unit::Days(52), 0, 52 * 86_400),
-            (Unit::Days(u64::MAX), 0, 86_400),
-            (Unit::Days(0), 0, 86_400),
-            (Unit::Days(1), 1 << 33, (1 << 33) + 86_400),
-            (Unit::Days(1), 0, 1 << 25),
-            (Unit::Months(13), 0, 86_400),
-            (Unit::Months(0), 0, 86_400),
+            (PeriodUnit::Days(1), -1, 86_399),
+            (PeriodUnit::Days(52), 0, 52 * 86_400),
+            (PeriodUnit::Days(u64::MAX), 0, 86_400),
+            (PeriodUnit::Days(0), 0, 86_400),
+            (PeriodUnit::Days(1), 1 << 33, (1 << 33) + 86_400),
+            (PeriodUnit::Days(1), 0, 1 << 25),
+            (PeriodUnit::Months(13), 0, 86_400),
+            (PeriodUnit::Months(0), 0, 86_400),
         ] {
             let remembered = PeriodCache::default();
             remembered.keep(unit, DateSpan { start, end });
-            assert_eq!(remembered.recall(unit), None, "{unit:?} {start}..{end}");
+            assert_eq!(remembered.get(unit), None, "{unit:?} {start}..{end}");
         }
     }
 }

@@ -134,13 +134,13 @@ fn the_first_and_the_last_moment_have_a_period() {
 fn the_zone_is_queried_once_per_period() {
     let zoned = ZonedCalendar::named("Europe/Berlin").unwrap();
     for (per, unit) in [
-        (days(1), Unit::Days(1)),
-        (minutes(15), Unit::Days(1)),
-        (days(30), Unit::Days(30)),
-        (Per::Months(12), Unit::Months(12)),
+        (days(1), PeriodUnit::Days(1)),
+        (minutes(15), PeriodUnit::Days(1)),
+        (days(30), PeriodUnit::Days(30)),
+        (Per::Months(12), PeriodUnit::Months(12)),
     ] {
         let period = zoned.period_at(per, at("2026-10-25T12:00+01:00"));
-        let known = zoned.remembered.recall(unit).and_then(DateSpan::period).unwrap();
+        let known = zoned.remembered.get(unit).and_then(DateSpan::period).unwrap();
         assert!(known.start() <= period.start() && period.end() <= known.end(), "{per:?}");
     }
 }
@@ -159,7 +159,7 @@ fn unknown_zones_are_refused_with_the_name_that_was_meant() {
         ("", None),
     ] {
         let error = ZonedCalendar::named(found).unwrap_err();
-        assert_eq!(error.meant(), meant, "{found}");
+        assert_eq!(error.suggestion(), meant, "{found}");
     }
     let said = |name| ZonedCalendar::named(name).unwrap_err().to_string();
     assert_eq!(

@@ -105,7 +105,7 @@ impl ZoneError {
 
     /// The name that was probably meant.
     #[cfg(test)]
-    pub(crate) fn meant(&self) -> Option<&str> {
+    pub(crate) fn suggestion(&self) -> Option<&str> {
         self.meant.as_deref()
     }
 }

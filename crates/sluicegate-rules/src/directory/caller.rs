@@ -43,7 +43,7 @@ pub(crate) enum ChangeName {
 
 /// When a caller's tier last changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Change {
+pub(crate) struct TierChange {
     pub(crate) before: Arc<str>,
     pub(crate) at: Time,
     pub(crate) name: ChangeName,
@@ -120,7 +120,7 @@ impl CallerRecord {
     ///
     /// Either a recorded one, or the start or end of a temporary assignment. `default` is the tier
     /// of callers without an assignment.
-    pub(crate) fn change_before(&self, now: Time, default: &Arc<str>) -> Option<Change> {
+    pub(crate) fn change_before(&self, now: Time, default: &Arc<str>) -> Option<TierChange> {
         let tier_at = |time| self.tier_at(time).map_or(default, |assigned| &assigned.tier);
         let edges = self.tiers.iter().flat_map(|one| [one.during.from, one.during.until]).flatten();
         let crossed =
@@ -134,7 +134,7 @@ impl CallerRecord {
         changes.sort_by_key(|one| one.at);
         let FormerTier { tier: before, at, name } = changes.pop()?;
         let previous_at = changes.pop().map(|one| one.at);
-        Some(Change { before, at, name, previous_at })
+        Some(TierChange { before, at, name, previous_at })
     }
 
     pub(crate) fn listing_at(&self, now: Time) -> Option<ListKind> {

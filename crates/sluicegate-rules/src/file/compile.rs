@@ -16,7 +16,7 @@ mod store;
 mod tier_table;
 mod tiers;
 
-pub(crate) use self::rules::Draft;
+pub(crate) use self::rules::RuleDraft;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -41,8 +41,8 @@ use sluicegate_yaml::Report;
 use sluicegate_yaml::Suggester;
 use sluicegate_yaml::validate;
 use sluicegate_yaml::{Diagnostic, Diagnostics};
-use sluicegate_yaml::{Entry, Node, Scalar, Value};
-use sluicegate_yaml::{SourceMap, Span};
+use sluicegate_yaml::{MapEntry, Node, Scalar, Value};
+use sluicegate_yaml::{SourceMap, SourceSpan};
 
 /// The result of a compilation without errors.
 pub(crate) struct Compiled {
@@ -83,7 +83,7 @@ struct Compiler<'c> {
     /// Undefined names that are close to a defined one, with that one.
     misspelt: HashMap<Box<str>, String>,
     /// The places where the file defines identities.
-    named_at: HashMap<Box<str>, Span>,
+    named_at: HashMap<Box<str>, SourceSpan>,
     #[cfg(feature = "jwt")]
     tokens: Vec<(jwt::TokenSettings, TokenSource)>,
     tiers: Option<Tiers>,
@@ -154,7 +154,7 @@ impl<'c> Compiler<'c> {
             if let (true, false, Some(first)) =
                 (drafts.is_empty(), none_in_words, documents.first())
             {
-                let span = Span::new(first.root.span.source(), 0, 0);
+                let span = SourceSpan::new(first.root.span.source(), 0, 0);
                 self.warn_at(span, "no-rules", "there are no rules, so nothing is limited").help(
                     "write some, as in `rules: [{ name: api, key: ip, limit: 100/min }]`, \
                      or `rules: []` if there are to be none",
@@ -247,7 +247,7 @@ impl<'c> Compiler<'c> {
 
     fn error_at(
         &mut self,
-        span: Span,
+        span: SourceSpan,
         code: &'static str,
         message: impl Into<String>,
     ) -> PendingDiagnostic<'_> {
@@ -256,7 +256,7 @@ impl<'c> Compiler<'c> {
 
     fn warn_at(
         &mut self,
-        span: Span,
+        span: SourceSpan,
         code: &'static str,
         message: impl Into<String>,
     ) -> PendingDiagnostic<'_> {
@@ -323,7 +323,7 @@ impl PendingDiagnostic<'_> {
         self
     }
 
-    fn related(mut self, span: Span, text: impl Into<String>) -> Self {
+    fn related(mut self, span: SourceSpan, text: impl Into<String>) -> Self {
         self.diagnostic = self.diagnostic.take().map(|diagnostic| diagnostic.related(span, text));
         self
     }
@@ -356,7 +356,7 @@ fn has_empty_rules(documents: &[Document]) -> bool {
 }
 
 /// Returns a field of all documents that have it.
-fn entries<'d>(documents: &'d [Document], field: &str) -> impl Iterator<Item = &'d Entry> {
+fn entries<'d>(documents: &'d [Document], field: &str) -> impl Iterator<Item = &'d MapEntry> {
     documents.iter().filter_map(move |document| document.root.entry(field))
 }
 

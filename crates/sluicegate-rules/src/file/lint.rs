@@ -2,12 +2,12 @@
 
 use sluicegate::{OnStoreError, Scope};
 
-use crate::file::compile::Draft;
+use crate::file::compile::RuleDraft;
 use crate::request::identity::Identity;
 use crate::request::path::Pattern;
 use crate::rule_set::limits::{LimitSet, Limits};
 use crate::rule_set::rule::Mode;
-use sluicegate_yaml::{Diagnostic, Diagnostics, Node, Span};
+use sluicegate_yaml::{Diagnostic, Diagnostics, Node, SourceSpan};
 
 /// The largest burst without a warning, as a multiple of the amount per period.
 const LARGE_BURST: u64 = 10;
@@ -27,7 +27,11 @@ pub(crate) const ACCEPTABLE: &[&str] = &[
 pub(crate) const MOST_CHECKS: usize = sluicegate::Limiter::<sluicegate::Memory>::MAX_CHECKS;
 
 /// Reports rules that never apply, and doubtful ones.
-pub(crate) fn check(drafts: &mut [Draft], identities: &[Identity], diagnostics: &mut Diagnostics) {
+pub(crate) fn check(
+    drafts: &mut [RuleDraft],
+    identities: &[Identity],
+    diagnostics: &mut Diagnostics,
+) {
     for draft in drafts.iter_mut() {
         let before = diagnostics.len();
         never_applies(draft, diagnostics);
@@ -45,13 +49,13 @@ pub(crate) fn check(drafts: &mut [Draft], identities: &[Identity], diagnostics: 
 ///
 /// A rule for all paths that also limits the other spellings does not prevent the note, because its
 /// limit is usually larger.
-pub(crate) fn spellings(drafts: &[Draft], diagnostics: &mut Diagnostics) {
-    let limits = |draft: &&Draft| {
+pub(crate) fn spellings(drafts: &[RuleDraft], diagnostics: &mut Diagnostics) {
+    let limits = |draft: &&RuleDraft| {
         let rule = &draft.rule;
         let has_limits = rule.limits.each().iter().any(|set| !set.rule_limits().is_empty());
         rule.mode == Mode::Enforce && (has_limits || rule.cooldown.is_some())
     };
-    let literal = |draft: &Draft| {
+    let literal = |draft: &RuleDraft| {
         let matcher = draft.matcher();
         let mut paths = matcher.paths.iter().filter(|_| !matcher.is_from_environment);
         let has_letters = |path: &str| path.bytes().any(|byte| byte.is_ascii_alphabetic());
@@ -76,7 +80,7 @@ pub(crate) fn spellings(drafts: &[Draft], diagnostics: &mut Diagnostics) {
 }
 
 /// Reports accepted warnings that the rule does not cause.
-fn not_needed(draft: &Draft, diagnostics: &mut Diagnostics) {
+fn not_needed(draft: &RuleDraft, diagnostics: &mut Diagnostics) {
     for (code, span) in draft.accepted.unused() {
         let name = &draft.rule.name;
         let message =
@@ -86,7 +90,7 @@ fn not_needed(draft: &Draft, diagnostics: &mut Diagnostics) {
     }
 }
 
-fn never_applies(draft: &Draft, diagnostics: &mut Diagnostics) {
+fn never_applies(draft: &RuleDraft, diagnostics: &mut Diagnostics) {
     let matcher = draft.matcher();
     let is_excluded = matcher.not.iter().any(|not| not.is_part_of(matcher));
     let conditions = matcher.headers.iter().chain(&matcher.attributes);
@@ -102,7 +106,7 @@ fn never_applies(draft: &Draft, diagnostics: &mut Diagnostics) {
     }
 }
 
-fn many_factors(draft: &Draft, identities: &[Identity], diagnostics: &mut Diagnostics) {
+fn many_factors(draft: &RuleDraft, identities: &[Identity], diagnostics: &mut Diagnostics) {
     let key = &draft.rule.key;
     if key.len() > MANY_FACTORS {
         let names: Vec<&str> =
@@ -116,7 +120,7 @@ fn many_factors(draft: &Draft, identities: &[Identity], diagnostics: &mut Diagno
     }
 }
 
-fn large_burst(draft: &Draft, diagnostics: &mut Diagnostics) {
+fn large_burst(draft: &RuleDraft, diagnostics: &mut Diagnostics) {
     for limit in draft.rule.limits.each().iter().flat_map(LimitSet::rule_limits) {
         let Some(quota) = limit.quota else { continue };
         let times = quota.burst().unwrap_or(0) / quota.amount();
@@ -134,7 +138,7 @@ fn large_burst(draft: &Draft, diagnostics: &mut Diagnostics) {
 }
 
 /// Reports costs that are larger than the limit.
-fn unaffordable(draft: &Draft, diagnostics: &mut Diagnostics) {
+fn unaffordable(draft: &RuleDraft, diagnostics: &mut Diagnostics) {
     let costs = &draft.rule.costs;
     let dearest = costs.endpoints.iter().map(|endpoint| endpoint.cost).chain(costs.default).max();
     let Some(dearest) = dearest else { return };
@@ -152,7 +156,7 @@ fn unaffordable(draft: &Draft, diagnostics: &mut Diagnostics) {
 }
 
 /// Reports settings for the shared store in a rule that never uses it.
-fn idle_outage(draft: &Draft, diagnostics: &mut Diagnostics) {
+fn idle_outage(draft: &RuleDraft, diagnostics: &mut Diagnostics) {
     let rule = &draft.rule;
     // `strict` of a sliding window has an effect without the store as well.
     let has_strict_window = match &rule.limits {
@@ -174,7 +178,7 @@ fn idle_outage(draft: &Draft, diagnostics: &mut Diagnostics) {
     }
 }
 
-fn too_many_checks(drafts: &[Draft], diagnostics: &mut Diagnostics) {
+fn too_many_checks(drafts: &[RuleDraft], diagnostics: &mut Diagnostics) {
     let mut checks = 0;
     for draft in drafts.iter().filter(|draft| draft.matcher().is_empty()) {
         let limits = draft.rule.limits.each().iter().map(|set| {
@@ -200,7 +204,7 @@ fn too_many_checks(drafts: &[Draft], diagnostics: &mut Diagnostics) {
 #[derive(Default)]
 pub(crate) struct Accepted {
     /// The code, its place in the file, and whether the warning was raised.
-    warnings: Vec<(&'static str, Span, bool)>,
+    warnings: Vec<(&'static str, SourceSpan, bool)>,
 }
 
 impl Accepted {
@@ -221,7 +225,7 @@ impl Accepted {
         }
     }
 
-    fn unused(&self) -> impl Iterator<Item = (&'static str, Span)> {
+    fn unused(&self) -> impl Iterator<Item = (&'static str, SourceSpan)> {
         self.warnings.iter().filter(|(.., raised)| !raised).map(|(code, span, _)| (*code, *span))
     }
 }

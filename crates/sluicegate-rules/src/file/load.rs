@@ -16,7 +16,7 @@ use self::include::Included;
 use sluicegate_yaml::{self, Environment};
 use sluicegate_yaml::{Diagnostic, Diagnostics};
 use sluicegate_yaml::{Node, Scalar};
-use sluicegate_yaml::{SourceMap, Span};
+use sluicegate_yaml::{SourceMap, SourceSpan};
 
 /// The largest depth of includes.
 const DEEPEST: usize = 8;
@@ -32,7 +32,7 @@ pub(crate) struct Loaded {
     /// All files and folders that were looked up, including missing ones.
     pub(crate) paths: Vec<PathBuf>,
     /// The reason why the first file or folder could not be read.
-    pub(crate) failure: Option<Unreadable>,
+    pub(crate) failure: Option<UnreadableFile>,
 }
 
 /// A file that is valid YAML.
@@ -43,12 +43,12 @@ pub(crate) struct Document {
 
 /// The requested file or folder could not be read.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Unreadable {
+pub struct UnreadableFile {
     path: PathBuf,
     reason: String,
 }
 
-impl Unreadable {
+impl UnreadableFile {
     /// Returns the requested path.
     pub fn path(&self) -> &Path {
         &self.path
@@ -60,13 +60,13 @@ impl Unreadable {
     }
 }
 
-impl fmt::Display for Unreadable {
+impl fmt::Display for UnreadableFile {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "`{}` cannot be read: {}", self.path.display(), self.reason)
     }
 }
 
-impl std::error::Error for Unreadable {}
+impl std::error::Error for UnreadableFile {}
 
 /// Reads the file, or all YAML files of the folder, with their includes.
 pub(crate) fn load(path: &Path, files: &dyn FileSource, env: Environment<'_>) -> Loaded {
@@ -97,24 +97,24 @@ struct Loading<'a> {
 }
 
 /// A file that is to be read.
-struct Next {
+struct QueuedFile {
     path: PathBuf,
     /// The number of includes that lead to it.
     depth: usize,
     /// The include, unless the file was requested itself.
-    because: Option<Because>,
+    because: Option<IncludedBy>,
 }
 
 /// The place of an include, and its path as a message may repeat it.
 #[derive(Clone)]
-struct Because {
-    span: Span,
+struct IncludedBy {
+    span: SourceSpan,
     shown: String,
 }
 
 impl Loading<'_> {
-    fn all(&mut self, path: &Path) -> Result<(), Unreadable> {
-        let unreadable = |reason: String| Unreadable { path: path.to_owned(), reason };
+    fn all(&mut self, path: &Path) -> Result<(), UnreadableFile> {
+        let unreadable = |reason: String| UnreadableFile { path: path.to_owned(), reason };
         let first = if self.files.is_folder(path) {
             let found = include::yaml_files(path, self.files, &mut self.loaded.paths);
             found.map_err(unreadable)?
@@ -127,7 +127,7 @@ impl Loading<'_> {
         // A stack: the next file is the last one.
         let first = first.into_iter().rev();
         let mut waiting =
-            first.map(|path| Next { path, depth: 0, because: None }).collect::<Vec<_>>();
+            first.map(|path| QueuedFile { path, depth: 0, because: None }).collect::<Vec<_>>();
         while let Some(next) = waiting.pop() {
             if self.seen.contains(&lexical_normalize(&next.path)) {
                 continue;
@@ -157,12 +157,12 @@ impl Loading<'_> {
     }
 
     /// Reads a file and returns its includes.
-    fn file(&mut self, next: Next) -> Result<Vec<Next>, Unreadable> {
-        let Next { path, depth, because } = next;
+    fn file(&mut self, next: QueuedFile) -> Result<Vec<QueuedFile>, UnreadableFile> {
+        let QueuedFile { path, depth, because } = next;
         self.loaded.paths.push(path.clone());
         let bytes = match (self.files.read(&path), because) {
             (Ok(bytes), _) => bytes,
-            (Err(error), None) => return Err(Unreadable { path, reason: reason(&error) }),
+            (Err(error), None) => return Err(UnreadableFile { path, reason: reason(&error) }),
             (Err(error), Some(because)) => {
                 let reason = reason(&error);
                 self.report(&because, format!("`{}` cannot be read: {reason}", because.shown));
@@ -182,7 +182,11 @@ impl Loading<'_> {
             let source = sources.add(name, "");
             let message =
                 format!("the file is larger than {} MiB; split it with `include`", LARGEST >> 20);
-            diagnostics.push(Diagnostic::error(Span::new(source, 0, 0), "too-large", message));
+            diagnostics.push(Diagnostic::error(
+                SourceSpan::new(source, 0, 0),
+                "too-large",
+                message,
+            ));
             return None;
         }
         let text = match String::from_utf8(bytes) {
@@ -192,7 +196,7 @@ impl Loading<'_> {
                 let text = String::from_utf8_lossy(error.as_bytes()).into_owned();
                 let source = sources.add(name, text);
                 // The replacement character starts at the first invalid byte.
-                let span = Span::new(source, at, at + char::REPLACEMENT_CHARACTER.len_utf8());
+                let span = SourceSpan::new(source, at, at + char::REPLACEMENT_CHARACTER.len_utf8());
                 let diagnostic =
                     Diagnostic::error(span, "not-utf8", "the file is not valid UTF-8 here");
                 diagnostics.push(diagnostic.help("save the file with the encoding UTF-8"));
@@ -204,18 +208,18 @@ impl Loading<'_> {
     }
 
     /// Returns the files that `include` names; validation reports everything but paths.
-    fn includes(&mut self, path: &Path, root: &Node, depth: usize) -> Vec<Next> {
+    fn includes(&mut self, path: &Path, root: &Node, depth: usize) -> Vec<QueuedFile> {
         let folder = path.parent().unwrap_or(Path::new(""));
         let mut next = Vec::new();
         for item in root.get("include").map_or(&[][..], Node::items) {
             let usable = |scalar: &&Scalar| !scalar.is_broken() && !scalar.text().is_empty();
             let Some(scalar) = item.scalar().filter(usable) else { continue };
-            let because = Because { span: item.span, shown: scalar.shown() };
+            let because = IncludedBy { span: item.span, shown: scalar.shown() };
             let path = folder.join(scalar.text());
             match include::find(path, self.files, &mut self.loaded.paths) {
                 Included::Files(found) => next.extend(found.into_iter().map(|path| {
                     let because = Some(because.clone());
-                    Next { path, depth: depth + 1, because }
+                    QueuedFile { path, depth: depth + 1, because }
                 })),
                 Included::Nothing(message) => {
                     let diagnostic = Diagnostic::warning(item.span, "include", message);
@@ -231,7 +235,7 @@ impl Loading<'_> {
         next
     }
 
-    fn report(&mut self, because: &Because, message: String) {
+    fn report(&mut self, because: &IncludedBy, message: String) {
         self.loaded.diagnostics.push(Diagnostic::error(because.span, "include", message));
     }
 }

@@ -8,57 +8,57 @@ mod matcher;
 mod store;
 
 use crate::file::lint;
-use sluicegate_yaml::{Field, Kind, Object};
+use sluicegate_yaml::{Field, Object, ValueKind};
 
 /// The top level of a rule file.
-pub(crate) static FILE: Kind = Kind::Object(&Object {
+pub(crate) static FILE: ValueKind = ValueKind::Object(&Object {
     name: "a rule file",
     about: "Identities, rules with their limits, and settings of the program.",
     fields: &[
         optional(
             "include",
             "Other files, folders or patterns such as `rules/*.yaml` that belong to this rule set.",
-            Kind::OneOrMany(&Kind::Text),
+            ValueKind::OneOrMany(&ValueKind::Text),
         ),
         optional(
             "store",
             "The store of the counters: `memory`, the URL of a Redis or Valkey that nodes share, or either with its settings.",
-            Kind::Any(&[store::NAMED, Kind::Object(&store::STORE)]),
+            ValueKind::Any(&[store::NAMED, ValueKind::Object(&store::STORE)]),
         ),
-        optional("listen", "The addresses to listen on.", Kind::Object(&LISTEN)),
+        optional("listen", "The addresses to listen on.", ValueKind::Object(&LISTEN)),
         optional(
             "secret",
             "The key of the digests of secret identities, the same on all nodes. Take it from the environment: `${SLUICEGATE_SECRET}`.",
-            Kind::Text,
+            ValueKind::Text,
         ),
         optional(
             "timezone",
             "The time zone of calendar windows, times of day and dates without one of their own; UTC by default.",
             ZONE,
         ),
-        optional("paths", "How the upstream reads paths.", Kind::Object(&PATHS)),
-        optional("headers", "Response headers about limits.", Kind::Object(&headers::HEADERS)),
+        optional("paths", "How the upstream reads paths.", ValueKind::Object(&PATHS)),
+        optional("headers", "Response headers about limits.", ValueKind::Object(&headers::HEADERS)),
         optional(
             "identify",
             "The identities: each name is a way to tell callers apart.",
-            Kind::Object(&identify::IDENTIFY),
+            ValueKind::Object(&identify::IDENTIFY),
         ),
         optional(
             "tiers",
             "The tiers, each with the limits that rules use with `limit: { tier: … }`.",
-            Kind::Map { what: "a tier", of: &limits::TIER },
+            ValueKind::Map { what: "a tier", of: &limits::TIER },
         ),
         optional(
             "rules",
             "The rules. All rules that apply to a request are enforced together.",
-            Kind::List(&RULE),
+            ValueKind::List(&RULE),
         ),
-        optional("allow", "Callers that no rule applies to.", Kind::List(&LISTED)),
-        optional("block", "Callers that are always refused.", Kind::List(&LISTED)),
+        optional("allow", "Callers that no rule applies to.", ValueKind::List(&LISTED)),
+        optional("block", "Callers that are always refused.", ValueKind::List(&LISTED)),
         optional(
             "overrides",
             "Other limits or another tier, for one caller or for a whole rule, for a period of time.",
-            Kind::List(&OVERRIDE),
+            ValueKind::List(&OVERRIDE),
         ),
     ],
     free_fields: None,
@@ -72,7 +72,7 @@ static LISTEN: Object = Object {
         optional(
             "http",
             "The address for HTTP, or `off`.",
-            Kind::Any(&[ADDRESS, Kind::Object(&LISTENER)]),
+            ValueKind::Any(&[ADDRESS, ValueKind::Object(&LISTENER)]),
         ),
         optional("grpc", "The address for gRPC, or `off`.", ADDRESS),
         optional("resp", "The address for the Redis protocol, or `off`.", ADDRESS),
@@ -89,7 +89,7 @@ static LISTENER: Object = Object {
         optional(
             "proxy_protocol",
             "Networks of the proxies that begin each connection with a PROXY header; their connections require it.",
-            Kind::OneOrMany(&NETWORK),
+            ValueKind::OneOrMany(&NETWORK),
         ),
     ],
     free_fields: None,
@@ -103,19 +103,19 @@ static PATHS: Object = Object {
         optional(
             "ignore_case",
             "Whether `/Checkout` and `/checkout` are the same path; no by default.",
-            Kind::Flag,
+            ValueKind::Flag,
         ),
         optional(
             "ignore_trailing",
             "Characters that the upstream ignores at the end of a segment, as in `[\".\", \"%20\"]`.",
-            Kind::OneOrMany(&Kind::Text),
+            ValueKind::OneOrMany(&ValueKind::Text),
         ),
     ],
     free_fields: None,
     hint: None,
 };
 
-static RULE: Kind = Kind::Object(&Object {
+static RULE: ValueKind = ValueKind::Object(&Object {
     name: "a rule",
     about: "The requests it applies to, the key of its counters, its limits, and its actions.",
     fields: &[
@@ -123,19 +123,23 @@ static RULE: Kind = Kind::Object(&Object {
             "name",
             "The name of the rule in answers and metrics, and of its counters in the store.",
             "per-user",
-            Kind::Pattern { what: "a name", example: "per-user", regex: "^[A-Za-z0-9_.-]{1,64}$" },
+            ValueKind::Pattern {
+                what: "a name",
+                example: "per-user",
+                regex: "^[A-Za-z0-9_.-]{1,64}$",
+            },
         ),
-        optional("about", "A description for people.", Kind::Text),
+        optional("about", "A description for people.", ValueKind::Text),
         optional(
             "match",
             "The requests it applies to; all requests by default.",
-            Kind::Object(&matcher::MATCH),
+            ValueKind::Object(&matcher::MATCH),
         ),
         required(
             "key",
             "The identities that have a counter together, one for each combination; `[]` is one counter for all callers.",
             "[user]",
-            Kind::OneOrMany(&Kind::Text),
+            ValueKind::OneOrMany(&ValueKind::Text),
         ),
         optional(
             "limit",
@@ -151,33 +155,33 @@ static RULE: Kind = Kind::Object(&Object {
         optional(
             "strict",
             "Whether a replica of the store has to acknowledge each admission, so that a failover loses none; without an acknowledgement `on_store_error` applies. With `sliding_window` the oldest block also counts in full, so that the limit is never exceeded.",
-            Kind::Flag,
+            ValueKind::Flag,
         ),
         limits::TIMEZONE,
         optional(
             "cost",
             "The cost of a request; the cost that the caller states by default, or 1.",
-            Kind::Any(&[Kind::Whole, Kind::Object(&limits::COST)]),
+            ValueKind::Any(&[ValueKind::Whole, ValueKind::Object(&limits::COST)]),
         ),
         optional(
             "debt",
             "Whether a settlement may go into debt, up to the capacity of the limit; no by default.",
-            Kind::Flag,
+            ValueKind::Flag,
         ),
         optional(
             "soft",
             "Requests that are admitted beyond the limit, with or without a delay.",
-            Kind::Object(&limits::SOFT),
+            ValueKind::Object(&limits::SOFT),
         ),
         optional(
             "cooldown",
             "A block after failures that the application reports.",
-            Kind::Object(&limits::COOLDOWN),
+            ValueKind::Object(&limits::COOLDOWN),
         ),
         optional(
             "mode",
             "`enforce`, or `shadow`: count and report, never block; `enforce` by default.",
-            Kind::OneOfWith { words: &["enforce", "shadow"], foreign: foreign::MODES },
+            ValueKind::OneOfWith { words: &["enforce", "shadow"], foreign: foreign::MODES },
         ),
         optional(
             "if_missing",
@@ -187,12 +191,12 @@ static RULE: Kind = Kind::Object(&Object {
         optional(
             "scope",
             "`cluster`: one counter for all nodes that share the store, the default; `node`: a counter of this process alone.",
-            Kind::OneOfWith { words: &["node", "cluster"], foreign: foreign::SCOPES },
+            ValueKind::OneOfWith { words: &["node", "cluster"], foreign: foreign::SCOPES },
         ),
         optional(
             "on_store_error",
             "The fallback while the store is down: `local`, this node's share of the limit (the default), `allow` (fail open) or `deny` (fail closed).",
-            Kind::OneOfWith {
+            ValueKind::OneOfWith {
                 words: &["allow", "deny", "local"],
                 foreign: foreign::ON_STORE_ERROR,
             },
@@ -200,83 +204,90 @@ static RULE: Kind = Kind::Object(&Object {
         optional(
             "carry_over",
             "Whether usage carries over a change of tier; yes by default.",
-            Kind::Flag,
+            ValueKind::Flag,
         ),
-        optional("headers", "Whether the rule is in response headers; yes by default.", Kind::Flag),
+        optional(
+            "headers",
+            "Whether the rule is in response headers; yes by default.",
+            ValueKind::Flag,
+        ),
         optional(
             "message",
             "The detail of its refusals, in place of a sentence with the name of the limit.",
-            Kind::Text,
+            ValueKind::Text,
         ),
         optional(
             "accept",
             "Warnings that are intended for this rule and are not reported.",
-            Kind::OneOrMany(&Kind::OneOf(lint::ACCEPTABLE)),
+            ValueKind::OneOrMany(&ValueKind::OneOf(lint::ACCEPTABLE)),
         ),
     ],
     free_fields: None,
     hint: Some(foreign::in_rule),
 });
 
-static LISTED: Kind = Kind::Object(&Object {
+static LISTED: ValueKind = ValueKind::Object(&Object {
     name: "an entry of a list",
     about: "Callers, named by one identity.",
     fields: &[
         optional("from", "The start; immediately by default.", MOMENT),
         optional("until", "The end; never by default.", MOMENT),
-        optional("reason", "The reason, for people.", Kind::Text),
+        optional("reason", "The reason, for people.", ValueKind::Text),
     ],
     free_fields: Some(&identify::CALLERS),
     hint: None,
 });
 
-static OVERRIDE: Kind = Kind::Object(&Object {
+static OVERRIDE: ValueKind = ValueKind::Object(&Object {
     name: "an override",
     about: "Other limits or another tier for a period of time.",
     fields: &[
-        optional("name", "A name for people.", Kind::Text),
+        optional("name", "A name for people.", ValueKind::Text),
         optional(
             "caller",
             "An identity and its values; all callers by default.",
-            Kind::Map { what: "an identity", of: &Kind::OneOrMany(&Kind::Text) },
+            ValueKind::Map { what: "an identity", of: &ValueKind::OneOrMany(&ValueKind::Text) },
         ),
-        optional("rule", "The rule whose limit is replaced.", Kind::Text),
+        optional("rule", "The rule whose limit is replaced.", ValueKind::Text),
         optional("limit", "The limit in place of the rule's.", limits::LIMIT),
-        optional("tier", "The tier in place of the caller's.", Kind::Text),
+        optional("tier", "The tier in place of the caller's.", ValueKind::Text),
         optional("from", "The start; immediately by default.", MOMENT),
         optional("until", "The end; never by default.", MOMENT),
-        optional("reason", "The reason, for people.", Kind::Text),
+        optional("reason", "The reason, for people.", ValueKind::Text),
     ],
     free_fields: None,
     hint: Some(foreign::beside_limit),
 });
 
-const ADDRESS: Kind = Kind::Pattern {
+const ADDRESS: ValueKind = ValueKind::Pattern {
     what: "an address with a port, or `off`",
     example: "127.0.0.1:7070",
     regex: "^(off|.+:[0-9]+)$",
 };
-const BYTES: Kind = Kind::Pattern {
+const BYTES: ValueKind = ValueKind::Pattern {
     what: "an amount of memory",
     example: "256MiB",
     regex: "^[0-9]+ ?([KMG]i?B|B)?$",
 };
-const TIME: Kind =
-    Kind::Pattern { what: "a duration", example: "15m", regex: "^[0-9_]+ ?[a-zA-Zµμ]+$" };
-const ZONE: Kind =
-    Kind::Pattern { what: "a time zone", example: "Europe/Berlin", regex: "^[A-Za-z0-9_+/-]+$" };
-const MOMENT: Kind = Kind::Pattern {
+const TIME: ValueKind =
+    ValueKind::Pattern { what: "a duration", example: "15m", regex: "^[0-9_]+ ?[a-zA-Zµμ]+$" };
+const ZONE: ValueKind = ValueKind::Pattern {
+    what: "a time zone",
+    example: "Europe/Berlin",
+    regex: "^[A-Za-z0-9_+/-]+$",
+};
+const MOMENT: ValueKind = ValueKind::Pattern {
     what: "a date and time",
     example: "2026-11-27T00:00",
     regex: "^[0-9]{4}-[0-9]{2}-[0-9]{2}.*$",
 };
-const NETWORK: Kind = Kind::Pattern {
+const NETWORK: ValueKind = ValueKind::Pattern {
     what: "a network or address",
     example: "10.0.0.0/8",
     regex: "^[0-9A-Fa-f:./a-z_]+$",
 };
 
-const fn optional(name: &'static str, about: &'static str, kind: Kind) -> Field {
+const fn optional(name: &'static str, about: &'static str, kind: ValueKind) -> Field {
     Field { name, about, kind, required: false, example: None }
 }
 
@@ -284,7 +295,7 @@ const fn required(
     name: &'static str,
     about: &'static str,
     example: &'static str,
-    kind: Kind,
+    kind: ValueKind,
 ) -> Field {
     Field { name, about, kind, required: true, example: Some(example) }
 }

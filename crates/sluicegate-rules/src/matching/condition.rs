@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::matching::number::{Comparison, Number};
-use crate::request::Value;
+use crate::request::AttributeValue;
 
 /// A condition on a value.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,19 +17,19 @@ pub(crate) enum Condition {
     /// The value is present (`true`) or absent (`false`).
     Present(bool),
     /// A condition whose text must not be shown.
-    Hidden(Hidden),
+    Hidden(RedactedCondition),
 }
 
 /// A condition whose text must not be shown.
 #[derive(Clone, PartialEq)]
-pub(crate) struct Hidden {
+pub(crate) struct RedactedCondition {
     condition: Box<Condition>,
     /// The text that is shown in its place.
     shown: Box<str>,
 }
 
 // Redacted, because debug output may end up in a log.
-impl fmt::Debug for Hidden {
+impl fmt::Debug for RedactedCondition {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.shown)
     }
@@ -48,16 +48,16 @@ impl Condition {
 
     /// Hides the condition and shows another text in its place.
     pub(crate) fn shown_as(self, shown: impl Into<Box<str>>) -> Self {
-        Self::Hidden(Hidden { condition: Box::new(self), shown: shown.into() })
+        Self::Hidden(RedactedCondition { condition: Box::new(self), shown: shown.into() })
     }
 
     /// Whether a value, or its absence, meets the condition.
-    pub(crate) fn admits(&self, value: Option<&Value<'_>>) -> bool {
+    pub(crate) fn admits(&self, value: Option<&AttributeValue<'_>>) -> bool {
         match self {
             Self::Equals(text) => value.is_some_and(|value| value.as_text() == **text),
-            Self::Like(pattern) => {
-                value.is_some_and(|value| like(pattern.as_bytes(), value.as_text().as_bytes()))
-            }
+            Self::Like(pattern) => value.is_some_and(|value| {
+                matches_wildcard(pattern.as_bytes(), value.as_text().as_bytes())
+            }),
             Self::AnyOf(conditions) => conditions.iter().any(|one| one.admits(value)),
             Self::Not(condition) => !condition.admits(value),
             Self::Compares(comparison, bound) => value
@@ -96,7 +96,7 @@ pub(crate) struct NotANumber {
 /// Whether a text matches a pattern in which `*` stands for any characters.
 ///
 /// Backtracks only to the last star, so the time is at most pattern length times text length.
-fn like(pattern: &[u8], text: &[u8]) -> bool {
+fn matches_wildcard(pattern: &[u8], text: &[u8]) -> bool {
     let (mut at, mut read) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
     while read < text.len() {
@@ -143,7 +143,7 @@ impl fmt::Display for Condition {
 mod tests {
     use super::*;
 
-    fn admits(condition: &str, value: Option<Value<'_>>) -> bool {
+    fn admits(condition: &str, value: Option<AttributeValue<'_>>) -> bool {
         Condition::of(condition).unwrap().admits(value.as_ref())
     }
 
@@ -164,13 +164,13 @@ mod tests {
             ("> 18", "adult", false),
         ] {
             assert_eq!(
-                admits(condition, Some(Value::Text(value))),
+                admits(condition, Some(AttributeValue::Text(value))),
                 admitted,
                 "{condition} {value}"
             );
         }
-        assert!(admits("< 30", Some(Value::Whole(12))));
-        assert!(admits("true", Some(Value::Flag(true))));
+        assert!(admits("< 30", Some(AttributeValue::Whole(12))));
+        assert!(admits("true", Some(AttributeValue::Flag(true))));
         assert!(!admits("free", None));
         assert!(!admits("< 30", None), "an absent value does not compare");
         assert_eq!(Condition::of("< many"), Err(NotANumber { comparison: Comparison::Below }));
@@ -180,8 +180,8 @@ mod tests {
     fn not_inverts_conditions_also_for_absent_values() {
         let not_free = Condition::Not(Box::new(Condition::Equals("free".into())));
         assert!(not_free.admits(None));
-        assert!(not_free.admits(Some(&Value::Text("gold"))));
-        assert!(!not_free.admits(Some(&Value::Text("free"))));
+        assert!(not_free.admits(Some(&AttributeValue::Text("gold"))));
+        assert!(!not_free.admits(Some(&AttributeValue::Text("free"))));
         assert!(Condition::Present(false).admits(None));
         assert!(Condition::AnyOf(Vec::new()).is_impossible());
     }
@@ -196,7 +196,7 @@ mod tests {
             let debug = format!("{not:?}");
             assert!(!debug.contains("can") && !debug.contains("4711"), "{debug}");
             for value in ["canary", "can ary", "4710", "other"] {
-                let value = Value::Text(value);
+                let value = AttributeValue::Text(value);
                 assert_eq!(hidden.admits(Some(&value)), admits(text, Some(value)), "{text}");
             }
         }
@@ -206,6 +206,6 @@ mod tests {
     fn many_stars_do_not_take_exponential_time() {
         let pattern = "a*".repeat(40) + "b";
         let text = "a".repeat(4_000);
-        assert!(!like(pattern.as_bytes(), text.as_bytes()));
+        assert!(!matches_wildcard(pattern.as_bytes(), text.as_bytes()));
     }
 }

@@ -5,7 +5,7 @@ use std::fmt;
 
 use crate::matching::condition::Condition;
 use crate::matching::schedule::WeeklyHours;
-use crate::request::Value;
+use crate::request::AttributeValue;
 use crate::request::address::networks::Networks;
 use crate::request::context::{Host, RequestContext};
 use crate::request::host::HostPattern;
@@ -216,7 +216,7 @@ fn header_admits(
     context.request.headers.each(name, &mut |line| {
         lines += 1;
         let text = String::from_utf8_lossy(line.trim_ascii());
-        matching += usize::from(condition.admits(Some(&Value::Text(&text))));
+        matching += usize::from(condition.admits(Some(&AttributeValue::Text(&text))));
     });
     match ambiguity {
         _ if lines == 0 => condition.admits(None),
@@ -236,11 +236,11 @@ fn identity_admits(
     condition: &Condition,
 ) -> bool {
     if let Some(text) = context.identity_text(identity) {
-        return condition.admits(Some(&Value::Text(&text)));
+        return condition.admits(Some(&AttributeValue::Text(&text)));
     }
     let values = context.values(identity);
     let admits = |value: &Cow<'_, [u8]>| {
-        condition.admits(Some(&Value::Text(&String::from_utf8_lossy(value))))
+        condition.admits(Some(&AttributeValue::Text(&String::from_utf8_lossy(value))))
     };
     let mut values =
         values.iter().filter(|value| !IdentityValue::value(&***value).is_missing()).map(admits);

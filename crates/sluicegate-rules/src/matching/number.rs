@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::fmt;
 
-use crate::request::Value;
+use crate::request::AttributeValue;
 
 /// A number to compare with.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,12 +27,12 @@ impl Number {
     }
 
     /// The number in an attribute, if it is one.
-    pub(crate) fn of(value: &Value<'_>) -> Option<Self> {
+    pub(crate) fn of(value: &AttributeValue<'_>) -> Option<Self> {
         match *value {
-            Value::Text(text) => Self::parse(text),
-            Value::Whole(whole) => Some(Self::Whole(whole.into())),
-            Value::Real(real) => real.is_finite().then_some(Self::Real(real)),
-            Value::Flag(_) => None,
+            AttributeValue::Text(text) => Self::parse(text),
+            AttributeValue::Whole(whole) => Some(Self::Whole(whole.into())),
+            AttributeValue::Real(real) => real.is_finite().then_some(Self::Real(real)),
+            AttributeValue::Flag(_) => None,
         }
     }
 

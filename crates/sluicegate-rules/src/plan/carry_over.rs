@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use sluicegate::{ChargeId, Quota};
 
-use super::collect::{Collector, Rescale};
-use crate::directory::Change;
+use super::collect::{CallerRescale, Collector};
+use crate::directory::TierChange;
 use crate::request::context::RequestContext;
 use crate::rule_set::limits::LimitSet;
 use crate::rule_set::reload::SPREAD;
@@ -34,7 +34,8 @@ impl<'p> Collector<'p, '_> {
             let Some((limit, _)) = limits.find(|(limit, _)| limit.name() == &*edit.limit) else {
                 continue;
             };
-            let same = |one: &Rescale<'_>| one.rule == index && one.limit.name() == &*edit.limit;
+            let same =
+                |one: &CallerRescale<'_>| one.rule == index && one.limit.name() == &*edit.limit;
             if self.rescales.iter().any(same) {
                 continue;
             }
@@ -43,7 +44,7 @@ impl<'p> Collector<'p, '_> {
             let parts = [edit.limit.as_bytes(), key, &capacity, &recovery, &times];
             let digest = context.rules.hasher.digest(DIGEST_OF_CHANGE, parts);
             let id = ChargeId::from_bits(u128::from_le_bytes(digest));
-            self.rescales.push(Rescale { rule: index, limit, from: edit.from, id });
+            self.rescales.push(CallerRescale { rule: index, limit, from: edit.from, id });
         }
     }
 
@@ -71,7 +72,7 @@ impl<'p> Collector<'p, '_> {
             None => records.iter().find_map(|(_, record)| record.change_before(now, default)),
         };
         let Some(change) = change.filter(|one| *one.before != *after) else { return };
-        let Change { before, at, name, previous_at } = change;
+        let TierChange { before, at, name, previous_at } = change;
         let old_limits = tiers.named(&before).and_then(|tier| rule.limits.of(Some(tier)));
         let Some(old_limits) = old_limits else { return };
         for (limit, quota) in limits.into_iter().flat_map(LimitSet::limits) {
@@ -104,7 +105,7 @@ impl<'p> Collector<'p, '_> {
             let parts = [limit.name().as_bytes(), key, before, after, &kind, &which];
             let digest = rules.hasher.digest(DIGEST_OF_CHANGE, parts);
             let id = ChargeId::from_bits(u128::from_le_bytes(digest));
-            self.rescales.push(Rescale { rule: index, limit, from, id });
+            self.rescales.push(CallerRescale { rule: index, limit, from, id });
         }
     }
 }

@@ -33,7 +33,7 @@ pub(super) enum LimitSource<'p> {
 }
 
 /// A rescale of a bucket before it is checked.
-pub(super) struct Rescale<'p> {
+pub(super) struct CallerRescale<'p> {
     pub(super) rule: u32,
     pub(super) limit: &'p Limit,
     pub(super) from: Quota,
@@ -44,7 +44,7 @@ pub(super) struct Collector<'p, 'd> {
     pub(super) purpose: Purpose,
     pub(super) buffer: &'d mut PlanBuffer,
     pub(super) applied: SmallVec<[AppliedRule<'p>; 16]>,
-    pub(super) rescales: SmallVec<[Rescale<'p>; 1]>,
+    pub(super) rescales: SmallVec<[CallerRescale<'p>; 1]>,
     /// A required identity that is missing, and the rule that requires it.
     pub(super) missing: Option<(&'p str, &'p str)>,
 }
@@ -78,7 +78,11 @@ impl<'p> Collector<'p, '_> {
 
     fn apply(&mut self, index: u32, rule: &'p Rule, context: &mut RequestContext<'p>) {
         if matches!(self.purpose, Purpose::Failure(_) | Purpose::Success)
-            && rule.cooldown.as_ref().and_then(|cooldown| cooldown.ended(self.purpose)).is_none()
+            && rule
+                .cooldown
+                .as_ref()
+                .and_then(|cooldown| cooldown.reported_result(self.purpose))
+                .is_none()
         {
             return;
         }

@@ -2,17 +2,17 @@
 
 use sluicegate::{Check, Cost, Operation};
 
-use super::collect::{AppliedRule, LimitSource, Rescale};
+use super::collect::{AppliedRule, CallerRescale, LimitSource};
 use super::{PlanBuffer, Purpose, RequestPlan};
 use crate::rule_set::limits::LimitSet;
-use crate::rule_set::rule::{Ended, Mode, Rule};
+use crate::rule_set::rule::{Mode, RequestResult, Rule};
 
 impl<'p> RequestPlan<'p> {
     /// Adds the checks of a rule that applies.
     pub(super) fn emit(
         &mut self,
         one: &AppliedRule<'p>,
-        rescales: &[Rescale<'p>],
+        rescales: &[CallerRescale<'p>],
         purpose: Purpose,
         buffer: &'p PlanBuffer,
     ) {
@@ -28,9 +28,9 @@ impl<'p> RequestPlan<'p> {
         // them.
         let may_refuse = !matches!(purpose, Purpose::Charge | Purpose::Refund);
         if let Some(cooldown) = rule.cooldown.as_ref().filter(|_| may_refuse) {
-            let operation = match cooldown.ended(purpose) {
-                Some(Ended::Failure) => Operation::Charge(cost),
-                Some(Ended::Success) => Operation::Refund(Cost::ONE),
+            let operation = match cooldown.reported_result(purpose) {
+                Some(RequestResult::Failure) => Operation::Charge(cost),
+                Some(RequestResult::Success) => Operation::Refund(Cost::ONE),
                 // A request is one attempt for any cost.
                 None if cooldown.limit.uses_up() => Operation::acquire(cost.min(Cost::ONE)),
                 None => Operation::peek(),

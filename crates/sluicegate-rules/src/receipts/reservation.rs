@@ -24,7 +24,7 @@ impl std::error::Error for InvalidReservation {}
 
 /// The result of settling a reservation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Settled {
+pub struct SettleOutcome {
     /// The result of each limit that was charged, in the order of the rules.
     pub limits: Vec<SettledLimit>,
 }
@@ -43,7 +43,7 @@ pub struct SettledLimit {
     pub decision: Option<Decision>,
 }
 
-impl Settled {
+impl SettleOutcome {
     /// Whether this call settled it; false if it was settled before or has expired.
     pub fn is_settled(&self) -> bool {
         let made = || self.limits.iter().filter_map(|one| one.decision.as_ref());
@@ -147,11 +147,11 @@ impl<'p> Settlement<'p> {
         Self { plan, limits }
     }
 
-    pub(crate) fn settled(mut self, verdict: Option<&Verdict>) -> Settled {
+    pub(crate) fn settled(mut self, verdict: Option<&Verdict>) -> SettleOutcome {
         let mut decisions = verdict.map(Verdict::decisions).unwrap_or_default().iter();
         for checked in self.limits.iter_mut().filter(|one| one.of.is_some()) {
             checked.decision = decisions.next().copied().flatten();
         }
-        Settled { limits: self.limits }
+        SettleOutcome { limits: self.limits }
     }
 }

@@ -21,7 +21,7 @@ impl std::error::Error for InvalidSlot {}
 
 /// The result of releasing slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Released {
+pub struct ReleaseOutcome {
     /// The number of slots that were released.
     pub released: usize,
     /// The number of slots that had expired, were released before, or belong to removed rules.
@@ -30,7 +30,7 @@ pub struct Released {
 
 /// The result of renewing slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Renewed {
+pub struct RenewOutcome {
     /// The number of slots that were renewed.
     pub renewed: usize,
     /// The number of slots that had expired, were released, or belong to removed rules.
@@ -76,20 +76,20 @@ pub(crate) fn renew<'p>(held: &'p ReceiptToken, rules: &'p RuleSet) -> Plan<'p> 
 
 impl ReceiptToken {
     /// The result of releasing these slots.
-    pub(crate) fn released(&self, verdict: Option<&Verdict>) -> Released {
+    pub(crate) fn released(&self, verdict: Option<&Verdict>) -> ReleaseOutcome {
         let released = allowed(verdict).count();
-        Released { released, gone: self.entries.len() - released }
+        ReleaseOutcome { released, gone: self.entries.len() - released }
     }
 
     /// The result of renewing these slots by `plan`.
-    pub(crate) fn renewed(&self, plan: &Plan<'_>, verdict: Option<&Verdict>) -> Renewed {
+    pub(crate) fn renewed(&self, plan: &Plan<'_>, verdict: Option<&Verdict>) -> RenewOutcome {
         let renewed = allowed(verdict).count();
         let lease = |index: usize| match plan.checks().get(index)?.limit().figures() {
             Parameters::Concurrency { lease, .. } => Some(lease),
             _ => None,
         };
         let lease = allowed(verdict).filter_map(lease).min();
-        Renewed { renewed, gone: self.entries.len() - renewed, lease }
+        RenewOutcome { renewed, gone: self.entries.len() - renewed, lease }
     }
 }
 

@@ -10,11 +10,11 @@ use smallvec::SmallVec;
 
 use crate::directory::{CallerRecord, Directory};
 use crate::plan::key_buffer::KeyBuffer;
-use crate::request::address::client_ip::{Client, Proxies};
+use crate::request::address::client_ip::{ClientAddress, Proxies};
 use crate::request::host::HostName;
-use crate::request::identity::{DIGEST_OF_HEADERS, Identity, IdentityValue, Source};
+use crate::request::identity::{DIGEST_OF_HEADERS, Identity, IdentitySource, IdentityValue};
 use crate::request::path::Paths;
-use crate::request::{Request, Value};
+use crate::request::{AttributeValue, Request};
 use crate::request::{cookie, query};
 use crate::rule_set::RuleSet;
 use crate::rule_set::tiers::TierId;
@@ -29,8 +29,9 @@ pub(crate) struct RequestContext<'r> {
     host: Option<Host<'r>>,
     identities: SmallVec<[Option<IdentityValue<'r>>; 6]>,
     #[cfg(feature = "jwt")]
-    claims:
-        SmallVec<[Option<Result<crate::request::jwt::Claims, crate::request::jwt::Rejected>>; 1]>,
+    claims: SmallVec<
+        [Option<Result<crate::request::jwt::Claims, crate::request::jwt::TokenRejection>>; 1],
+    >,
     tier: Option<TierId>,
     caller_records: Option<CallerRecords>,
 }
@@ -87,7 +88,7 @@ impl<'r> RequestContext<'r> {
     /// The target as it was sent.
     pub(crate) fn target(&self) -> Option<&'r [u8]> {
         self.request.target.or_else(|| match self.attribute("path") {
-            Some(Value::Text(path)) => Some(path.as_bytes()),
+            Some(AttributeValue::Text(path)) => Some(path.as_bytes()),
             _ => None,
         })
     }
@@ -118,7 +119,7 @@ impl<'r> RequestContext<'r> {
             return HostName::of(authority).map_or(Host::Malformed, Host::Named);
         }
         let given = self.request.host.map(str::as_bytes).or_else(|| match self.attribute("host") {
-            Some(Value::Text(host)) => Some(host.as_bytes()),
+            Some(AttributeValue::Text(host)) => Some(host.as_bytes()),
             _ => None,
         });
         let mut lines = 0;
@@ -136,7 +137,7 @@ impl<'r> RequestContext<'r> {
         }
     }
 
-    pub(crate) fn attribute(&self, name: &str) -> Option<Value<'r>> {
+    pub(crate) fn attribute(&self, name: &str) -> Option<AttributeValue<'r>> {
         self.request.attributes.get(name)
     }
 
@@ -195,51 +196,51 @@ impl<'r> RequestContext<'r> {
             return Self::from_attribute(identity, value);
         }
         match &identity.source {
-            Source::Attribute(name) => match self.attribute(name) {
+            IdentitySource::Attribute(name) => match self.attribute(name) {
                 Some(value) => Self::from_attribute(identity, value),
                 None => IdentityValue::Missing,
             },
-            Source::Header(name) => found(self.header(name)),
-            Source::Cookie(name) => found(cookie::unique(self.request.headers, name)),
-            Source::Query(name) => self
+            IdentitySource::Header(name) => found(self.header(name)),
+            IdentitySource::Cookie(name) => found(cookie::unique(self.request.headers, name)),
+            IdentitySource::Query(name) => self
                 .target()
                 .and_then(|target| query::unique(target, name))
                 .map_or(IdentityValue::Missing, IdentityValue::value),
-            Source::Path { pattern, name } => {
+            IdentitySource::Path { pattern, name } => {
                 let paths = self.paths();
                 let captured =
                     paths.and_then(|paths| paths.agreed(|path| pattern.capture(path, name)));
                 captured.map_or(IdentityValue::Missing, |it| IdentityValue::value(it.to_vec()))
             }
-            Source::Segment(number) => {
+            IdentitySource::Segment(number) => {
                 let paths = self.paths();
                 let segment = paths.and_then(|paths| paths.agreed(|it| nth_segment(it, *number)));
                 segment.map_or(IdentityValue::Missing, |it| IdentityValue::value(it.to_vec()))
             }
-            Source::Method => self.method().map_or(IdentityValue::Missing, |method| {
+            IdentitySource::Method => self.method().map_or(IdentityValue::Missing, |method| {
                 IdentityValue::value(method.to_ascii_uppercase().into_bytes())
             }),
-            Source::Host => match self.host() {
+            IdentitySource::Host => match self.host() {
                 Host::Named(host) => IdentityValue::value(host.as_bytes().to_vec()),
                 Host::Malformed | Host::Unknown => IdentityValue::Missing,
             },
-            Source::Address { proxies, prefixes } => match self
+            IdentitySource::Address { proxies, prefixes } => match self
                 .client(proxies)
                 .map(|client| client.address)
             {
                 Some(address) => IdentityValue::Address { address, group: prefixes.group(address) },
                 None => IdentityValue::Missing,
             },
-            Source::Claim { token, claim } => self.claim(*token, claim),
-            Source::Fingerprint(names) => self.fingerprint(names),
+            IdentitySource::Claim { token, claim } => self.claim(*token, claim),
+            IdentitySource::Fingerprint(names) => self.fingerprint(names),
         }
     }
 
     /// The value of an identity from an attribute.
-    fn from_attribute(identity: &Identity, value: Value<'r>) -> IdentityValue<'r> {
-        if let Source::Address { prefixes, .. } = &identity.source {
+    fn from_attribute(identity: &Identity, value: AttributeValue<'r>) -> IdentityValue<'r> {
+        if let IdentitySource::Address { prefixes, .. } = &identity.source {
             let address = match value {
-                Value::Text(text) => crate::request::address::read(text.as_bytes()),
+                AttributeValue::Text(text) => crate::request::address::read(text.as_bytes()),
                 _ => None,
             };
             return address.map_or(IdentityValue::Missing, |address| IdentityValue::Address {
@@ -254,7 +255,7 @@ impl<'r> RequestContext<'r> {
     }
 
     /// The client address behind the trusted proxies.
-    pub(crate) fn client(&self, proxies: &Proxies) -> Option<Client> {
+    pub(crate) fn client(&self, proxies: &Proxies) -> Option<ClientAddress> {
         let peer = self.request.peer?;
         let mut lines: SmallVec<[&[u8]; 4]> = SmallVec::new();
         if let Some(name) = proxies.header() {
@@ -283,7 +284,7 @@ impl<'r> RequestContext<'r> {
     pub(crate) fn claims(
         &mut self,
         index: usize,
-    ) -> Option<&Result<crate::request::jwt::Claims, crate::request::jwt::Rejected>> {
+    ) -> Option<&Result<crate::request::jwt::Claims, crate::request::jwt::TokenRejection>> {
         if self.claims.is_empty() {
             self.claims.resize_with(self.rules.tokens.len(), || None);
         }
@@ -297,7 +298,7 @@ impl<'r> RequestContext<'r> {
             };
             let claims = match text {
                 Some(text) => token.verifier.claims(text, self.now),
-                None => Err(crate::request::jwt::Rejected::NoToken),
+                None => Err(crate::request::jwt::TokenRejection::NoToken),
             };
             self.claims[index] = Some(claims);
         }

@@ -1,6 +1,6 @@
 //! Attributes of Envoy-style descriptors: lists of entries that describe a request.
 
-use crate::request::Value;
+use crate::request::AttributeValue;
 
 /// The entry that selects the purpose of the hits; it is not an attribute.
 pub const PURPOSE_ENTRY: &str = "sluicegate";
@@ -12,14 +12,14 @@ pub fn attribute<'d>(
     name: &str,
     domain: &'d str,
     entries: &(impl Iterator<Item = (&'d str, &'d str)> + Clone),
-) -> Option<Value<'d>> {
+) -> Option<AttributeValue<'d>> {
     let value = |wanted: &str| {
         let found = entries.clone().find(|(key, _)| *key == wanted);
-        found.map(|(_, value)| Value::Text(value))
+        found.map(|(_, value)| AttributeValue::Text(value))
     };
     match name {
         // Never an entry of that name, because domains separate applications from each other.
-        "domain" => Some(Value::Text(domain)),
+        "domain" => Some(AttributeValue::Text(domain)),
         // Envoy's name for the address of its client.
         "ip" => value("ip").or_else(|| value("remote_address")),
         name => value(name),

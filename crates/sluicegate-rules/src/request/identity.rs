@@ -15,7 +15,7 @@ use crate::request::path::{Folding, Pattern};
 #[derive(Debug)]
 pub(crate) struct Identity {
     pub(crate) name: Box<str>,
-    pub(crate) source: Source,
+    pub(crate) source: IdentitySource,
     /// Whether stores, logs and metrics receive only a keyed digest of it.
     pub(crate) secret: bool,
     pub(crate) if_missing: IfMissing,
@@ -23,7 +23,7 @@ pub(crate) struct Identity {
 
 /// Where a request carries an identity.
 #[derive(Debug)]
-pub(crate) enum Source {
+pub(crate) enum IdentitySource {
     /// Only the attribute of this name.
     Attribute(Box<str>),
     Header(Box<str>),
@@ -94,16 +94,16 @@ impl Identity {
         folding: Folding,
     ) -> Result<Box<[u8]>, InvalidCaller> {
         let found = match &self.source {
-            Source::Address { prefixes, .. } => {
+            IdentitySource::Address { prefixes, .. } => {
                 let address = address::read(value.as_bytes()).ok_or(InvalidCaller::Address)?;
                 IdentityValue::Address { address, group: prefixes.group(address) }
             }
-            Source::Method => IdentityValue::value(value.to_ascii_uppercase().into_bytes()),
-            Source::Host => HostName::of(value).map_or(IdentityValue::Missing, |host| {
+            IdentitySource::Method => IdentityValue::value(value.to_ascii_uppercase().into_bytes()),
+            IdentitySource::Host => HostName::of(value).map_or(IdentityValue::Missing, |host| {
                 IdentityValue::value(host.as_bytes().to_vec())
             }),
-            Source::Fingerprint(_) => return Err(InvalidCaller::Fingerprint),
-            Source::Path { .. } | Source::Segment(_) => {
+            IdentitySource::Fingerprint(_) => return Err(InvalidCaller::Fingerprint),
+            IdentitySource::Path { .. } | IdentitySource::Segment(_) => {
                 IdentityValue::value(folding.folded(value.as_bytes()))
                     .guarded(self.secret, |of, bytes| hasher.digest(of, [bytes]))
             }

@@ -12,7 +12,7 @@ mod jwks;
 mod key;
 mod key_error;
 mod pem;
-mod rejected;
+mod rejection;
 mod token;
 
 use core::fmt;
@@ -24,7 +24,7 @@ pub(crate) use self::algorithm::{Algorithm, algorithm_named};
 pub(crate) use self::claims::Claims;
 pub(crate) use self::key::{KeySource, NamedKey};
 pub(crate) use self::key_error::{JwtKeyError, KeyWarning};
-pub(crate) use self::rejected::Rejected;
+pub(crate) use self::rejection::TokenRejection;
 
 use self::algorithm::{is_hmac, minimum_secret, name};
 use self::key::{KeyKind, VerifyingKey};
@@ -35,18 +35,18 @@ const MAX_KEYS: usize = 32;
 
 /// Verifies tokens and returns their claims.
 pub(crate) struct Verifier {
-    trust: Trust,
+    trust: TokenTrust,
     warnings: Vec<KeyWarning>,
 }
 
-enum Trust {
+enum TokenTrust {
     /// Every token is accepted.
     Everything,
-    Signed(Signed),
+    Signed(SignatureRequirements),
 }
 
 /// The requirements for a signed token.
-struct Signed {
+struct SignatureRequirements {
     algorithms: Vec<Algorithm>,
     keys: Vec<VerifyingKey>,
     issuer: Option<String>,
@@ -82,8 +82,8 @@ impl Verifier {
         }
         let warnings = warnings(algorithms, &read)?;
         let algorithms = algorithms.to_vec();
-        let signed = Signed { algorithms, keys: read, issuer, audience, leeway };
-        Ok(Self { trust: Trust::Signed(signed), warnings })
+        let signed = SignatureRequirements { algorithms, keys: read, issuer, audience, leeway };
+        Ok(Self { trust: TokenTrust::Signed(signed), warnings })
     }
 
     /// Creates a verifier that checks neither signature nor expiry.
@@ -91,7 +91,7 @@ impl Verifier {
     /// Any sender can then forge claims, so this is only for files that request it explicitly,
     /// behind a proxy that has verified the token.
     pub(crate) fn unverified() -> Self {
-        Self { trust: Trust::Everything, warnings: Vec::new() }
+        Self { trust: TokenTrust::Everything, warnings: Vec::new() }
     }
 
     /// The warnings about the keys.
@@ -100,17 +100,17 @@ impl Verifier {
     }
 
     /// The claims of the token in a header value: `Bearer x`, in any case, or the bare token.
-    pub(crate) fn claims(&self, header_value: &[u8], now: Time) -> Result<Claims, Rejected> {
+    pub(crate) fn claims(&self, header_value: &[u8], now: Time) -> Result<Claims, TokenRejection> {
         let token = Token::find(header_value)?;
         match &self.trust {
-            Trust::Everything => Claims::read(token.payload),
-            Trust::Signed(signed) => signed.claims(&token, now),
+            TokenTrust::Everything => Claims::read(token.payload),
+            TokenTrust::Signed(signed) => signed.claims(&token, now),
         }
     }
 }
 
-impl Signed {
-    fn claims(&self, token: &Token<'_>, now: Time) -> Result<Claims, Rejected> {
+impl SignatureRequirements {
+    fn claims(&self, token: &Token<'_>, now: Time) -> Result<Claims, TokenRejection> {
         self.check_signature(token)?;
         // The payload is parsed only after its signature has been verified.
         let claims = Claims::read(token.payload)?;
@@ -124,13 +124,13 @@ impl Signed {
         Ok(claims)
     }
 
-    fn check_signature(&self, token: &Token<'_>) -> Result<(), Rejected> {
+    fn check_signature(&self, token: &Token<'_>) -> Result<(), TokenRejection> {
         let header = token.header()?;
         if !self.algorithms.contains(&header.algorithm) {
-            return Err(Rejected::Algorithm);
+            return Err(TokenRejection::Algorithm);
         }
         let signature = token.signature()?;
-        let mut outcome = Err(Rejected::UnknownKey);
+        let mut outcome = Err(TokenRejection::UnknownKey);
         for key in &self.keys {
             if !key.may_have_signed(header.algorithm, header.kid.as_deref()) {
                 continue;
@@ -140,7 +140,7 @@ impl Signed {
             if verifier.is_ok_and(|it| it.verify(token.signed, &signature).is_ok()) {
                 return Ok(());
             }
-            outcome = Err(Rejected::Signature);
+            outcome = Err(TokenRejection::Signature);
         }
         outcome
     }
@@ -177,8 +177,8 @@ impl fmt::Debug for Verifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut shown = f.debug_struct("Verifier");
         match &self.trust {
-            Trust::Everything => shown.field("algorithms", &"unverified"),
-            Trust::Signed(signed) => {
+            TokenTrust::Everything => shown.field("algorithms", &"unverified"),
+            TokenTrust::Signed(signed) => {
                 let names: Vec<_> = signed.algorithms.iter().map(|it| name(*it)).collect();
                 shown.field("algorithms", &names).field("keys", &signed.keys.len())
             }

@@ -24,7 +24,7 @@ pub(crate) use self::folding::Folding;
 pub(crate) use self::pattern::Pattern;
 pub(crate) use self::router::Router;
 
-use self::normalize::{Buffer, Dots, Interpretation, Observed, Parameters, Slash};
+use self::normalize::{Buffer, Dots, Interpretation, Observed, PathParameters, Slash};
 
 /// The normalized path of one request, in every reading of upstreams.
 ///
@@ -136,7 +136,7 @@ const MAIN: Interpretation = Interpretation {
     encoded_slash: Slash::Separates,
     encoded_backslash: Slash::Separates,
     backslash: Slash::Separates,
-    parameters: Parameters::Cut,
+    parameters: PathParameters::Cut,
     dots: Dots::Resolved,
 };
 
@@ -147,7 +147,7 @@ const LITERAL: Interpretation = Interpretation { dots: Dots::Text, ..UNIX };
 const WITH_EMPTY: Interpretation = Interpretation { dots: Dots::TextAmongEmpty, ..LITERAL };
 
 /// A backslash and `;` are text, and dots are resolved.
-const UNIX: Interpretation = Interpretation { parameters: Parameters::Text, ..BACKSLASH_TEXT };
+const UNIX: Interpretation = Interpretation { parameters: PathParameters::Text, ..BACKSLASH_TEXT };
 
 /// A backslash is text, and the rest as in the main reading.
 const BACKSLASH_TEXT: Interpretation =
@@ -160,7 +160,7 @@ const AMONG_EMPTY: Interpretation = Interpretation { dots: Dots::ResolvedAmongEm
 const BROWSER: Interpretation = Interpretation {
     encoded_slash: Slash::Text,
     encoded_backslash: Slash::Text,
-    parameters: Parameters::Text,
+    parameters: PathParameters::Text,
     ..AMONG_EMPTY
 };
 
@@ -179,7 +179,7 @@ const OTHERS: [Interpretation; 12] = [
     UNIX,
     BROWSER,
     BACKSLASH_TEXT,
-    Interpretation { parameters: Parameters::Text, ..MAIN },
+    Interpretation { parameters: PathParameters::Text, ..MAIN },
     Interpretation { encoded_slash: Slash::Text, ..LITERAL },
     Interpretation { dots: Dots::ResolvedAmongEmpty, ..UNIX },
     Interpretation { dots: Dots::ResolvedAmongEmpty, ..BACKSLASH_TEXT },

@@ -1,7 +1,7 @@
 //! Redaction of secret path segments in messages.
 
 use super::context::{RequestContext, nth_segment};
-use crate::request::identity::Source;
+use crate::request::identity::IdentitySource;
 
 impl RequestContext<'_> {
     /// The path with the segments that are secret identities masked.
@@ -11,10 +11,10 @@ impl RequestContext<'_> {
         let mut secrets: Vec<&[u8]> = Vec::new();
         for identity in rules.identities.iter().filter(|identity| identity.secret) {
             match &identity.source {
-                Source::Path { pattern, name } => {
+                IdentitySource::Path { pattern, name } => {
                     secrets.extend(paths.readings().filter_map(|path| pattern.capture(path, name)));
                 }
-                Source::Segment(number) => {
+                IdentitySource::Segment(number) => {
                     secrets.extend(paths.readings().filter_map(|path| nth_segment(path, *number)));
                 }
                 _ => {}

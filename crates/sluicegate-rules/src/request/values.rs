@@ -8,7 +8,7 @@ use super::context::{Host, RequestContext, nth_segment};
 use crate::directory::ListKind;
 use crate::plan::key_buffer::KeyBuffer;
 use crate::request::host::HostName;
-use crate::request::identity::{IdentityValue, Source};
+use crate::request::identity::{IdentitySource, IdentityValue};
 use crate::request::{cookie, query};
 
 /// The values of an identity, each once.
@@ -28,34 +28,34 @@ impl<'r> RequestContext<'r> {
         }
         let headers = self.request.headers;
         match &identity.source {
-            Source::Attribute(name) => {
+            IdentitySource::Attribute(name) => {
                 if let Some(value) = self.attribute(name) {
                     add(&mut values, text_bytes(value.as_text()));
                 }
             }
-            Source::Header(name) => {
+            IdentitySource::Header(name) => {
                 headers.each(name, &mut |line| add(&mut values, line.trim_ascii().into()));
             }
-            Source::Cookie(name) => {
+            IdentitySource::Cookie(name) => {
                 cookie::each(headers, name, &mut |value| add(&mut values, value.into()));
             }
-            Source::Query(name) => {
+            IdentitySource::Query(name) => {
                 let target = self.target().unwrap_or_default();
                 query::each(target, name, &mut |value| add(&mut values, value));
             }
-            Source::Path { pattern, name } => {
+            IdentitySource::Path { pattern, name } => {
                 let Some(paths) = self.paths() else { return values };
                 for segment in paths.captured(|path| pattern.capture(path, name)) {
                     add(&mut values, segment.to_vec().into());
                 }
             }
-            Source::Segment(number) => {
+            IdentitySource::Segment(number) => {
                 let Some(paths) = self.paths() else { return values };
                 for segment in paths.captured(|path| nth_segment(path, *number)) {
                     add(&mut values, segment.to_vec().into());
                 }
             }
-            Source::Host => match self.host() {
+            IdentitySource::Host => match self.host() {
                 Host::Named(host) => add(&mut values, host.as_bytes().to_vec().into()),
                 Host::Unknown => {}
                 Host::Malformed => headers.each("host", &mut |line| {
@@ -64,8 +64,10 @@ impl<'r> RequestContext<'r> {
                     }
                 }),
             },
-            Source::Claim { token, claim } => self.claimed(*token, claim, &mut values),
-            Source::Method | Source::Address { .. } | Source::Fingerprint(_) => {}
+            IdentitySource::Claim { token, claim } => self.claimed(*token, claim, &mut values),
+            IdentitySource::Method
+            | IdentitySource::Address { .. }
+            | IdentitySource::Fingerprint(_) => {}
         }
         values
     }
@@ -84,7 +86,7 @@ impl<'r> RequestContext<'r> {
         if !(rules.known[index] || directory.knows(&identity.name)) {
             return false;
         }
-        let joins = matches!(identity.source, Source::Header(_));
+        let joins = matches!(identity.source, IdentitySource::Header(_));
         if !joins && !self.identity(index).is_missing() {
             return false;
         }

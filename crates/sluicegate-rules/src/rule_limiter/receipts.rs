@@ -3,12 +3,15 @@
 use sluicegate::{CheckError, Cost, Plan, Store, Verdict};
 
 use super::RuleLimiter;
-use crate::receipts::reservation::{self, InvalidReservation, Settled, Settlement};
-use crate::receipts::slot::{self, InvalidSlot, Released, Renewed};
+use crate::receipts::reservation::{self, InvalidReservation, SettleOutcome, Settlement};
+use crate::receipts::slot::{self, InvalidSlot, ReleaseOutcome, RenewOutcome};
 
 impl<S: Store> RuleLimiter<S> {
     /// Releases the slots of a token from [`Evaluation::slot`](super::Evaluation::slot).
-    pub async fn release(&self, text: &str) -> Result<Result<Released, CheckError>, InvalidSlot> {
+    pub async fn release(
+        &self,
+        text: &str,
+    ) -> Result<Result<ReleaseOutcome, CheckError>, InvalidSlot> {
         let rules = self.rules.load();
         let held = slot::read(text, self.signer(&rules))?;
         let verdict = self.check_if_any(&slot::release(&held, &rules)).await;
@@ -18,7 +21,7 @@ impl<S: Store> RuleLimiter<S> {
     /// Renews the slots of a token from [`Evaluation::slot`](super::Evaluation::slot).
     ///
     /// Their lease starts again from now.
-    pub async fn renew(&self, text: &str) -> Result<Result<Renewed, CheckError>, InvalidSlot> {
+    pub async fn renew(&self, text: &str) -> Result<Result<RenewOutcome, CheckError>, InvalidSlot> {
         let rules = self.rules.load();
         let held = slot::read(text, self.signer(&rules))?;
         let plan = slot::renew(&held, &rules);
@@ -63,7 +66,7 @@ impl<S: Store> RuleLimiter<S> {
         &self,
         text: &str,
         actual: Cost,
-    ) -> Result<Result<Settled, CheckError>, InvalidReservation> {
+    ) -> Result<Result<SettleOutcome, CheckError>, InvalidReservation> {
         let rules = self.rules.load();
         let token = reservation::read(text, self.signer(&rules))?;
         let settlement = Settlement::new(&token, &rules, actual);

@@ -6,7 +6,7 @@ use sluicegate::{Limit, LimitError, Quota, Slices};
 
 /// An algorithm that needs only a quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Algorithm {
+pub enum AlgorithmName {
     /// A bucket that refills continuously.
     #[default]
     TokenBucket,
@@ -22,7 +22,7 @@ pub enum Algorithm {
     SlidingLog,
 }
 
-impl Algorithm {
+impl AlgorithmName {
     /// All algorithms.
     pub const ALL: [Self; 6] = [
         Self::TokenBucket,
@@ -74,12 +74,12 @@ mod tests {
 
     #[test]
     fn every_algorithm_is_found_by_its_name_and_makes_its_limit() {
-        for algorithm in Algorithm::ALL {
-            assert_eq!(Algorithm::named(algorithm.as_str()), Some(algorithm));
+        for algorithm in AlgorithmName::ALL {
+            assert_eq!(AlgorithmName::named(algorithm.as_str()), Some(algorithm));
             let quota = "10/min".parse().unwrap();
             let limit = algorithm.limit("api", quota, Slices::Weighted(1)).unwrap();
             assert_eq!(limit.algorithm(), algorithm.as_str());
         }
-        assert_eq!(Algorithm::named("concurrency"), None);
+        assert_eq!(AlgorithmName::named("concurrency"), None);
     }
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::matching::number::Number;
-use crate::request::Value;
+use crate::request::AttributeValue;
 use crate::request::context::RequestContext;
 use crate::request::path::Pattern;
 
@@ -12,7 +12,7 @@ use crate::request::path::Pattern;
 pub(crate) struct Costs {
     /// The first endpoint that matches determines the cost.
     pub(crate) endpoints: Vec<Endpoint>,
-    pub(crate) measure: Option<Measure>,
+    pub(crate) measure: Option<CostSource>,
     /// The cost of all other requests; if `None`, the cost that the sender requests, or 1.
     pub(crate) default: Option<u64>,
     /// The maximum cost.
@@ -37,7 +37,7 @@ enum Endpoints {
 
 /// The source of a measured cost.
 #[derive(Debug)]
-pub(crate) enum Measure {
+pub(crate) enum CostSource {
     Header(Box<str>),
     Attribute(Box<str>),
     /// `units` for every started block of `bytes` of the body.
@@ -95,13 +95,13 @@ impl Costs {
 
     /// The cost of a body of unknown size: the maximum, so that omitting the size saves nothing.
     fn of_unknown_size(&self, context: &RequestContext<'_>) -> Option<u64> {
-        let body = matches!(self.measure, Some(Measure::Body { .. }));
+        let body = matches!(self.measure, Some(CostSource::Body { .. }));
         self.max.filter(|_| body && !is_bodiless(context))
     }
 
     /// The cost of a body with several stated lengths: that of the largest.
     fn of_repeated_length(&self, context: &RequestContext<'_>) -> Option<u64> {
-        let Some(Measure::Body { units, bytes }) = &self.measure else { return None };
+        let Some(CostSource::Body { units, bytes }) = &self.measure else { return None };
         let size = largest(context, "content-length", |text| text.parse().ok())?;
         Some(size.div_ceil(*bytes).saturating_mul(*units))
     }
@@ -135,14 +135,14 @@ impl Costs {
 
     fn measured(&self, context: &RequestContext<'_>) -> Option<u64> {
         match self.measure.as_ref()? {
-            Measure::Header(name) => {
+            CostSource::Header(name) => {
                 largest(context, name, |text| Number::parse(text).map(round_up))
             }
-            Measure::Attribute(name) => match context.attribute(name)? {
-                Value::Flag(_) => None,
+            CostSource::Attribute(name) => match context.attribute(name)? {
+                AttributeValue::Flag(_) => None,
                 value => Number::of(&value).map(round_up),
             },
-            Measure::Body { units, bytes } => {
+            CostSource::Body { units, bytes } => {
                 let size = context.request.body_size.or_else(|| {
                     let length = context.header("content-length")?;
                     std::str::from_utf8(length).ok()?.parse().ok()
@@ -203,7 +203,7 @@ fn round_up(number: Number) -> u64 {
     }
 }
 
-impl fmt::Display for Measure {
+impl fmt::Display for CostSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Header(name) => write!(f, "the header `{name}`"),

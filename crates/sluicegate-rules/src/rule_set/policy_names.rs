@@ -13,10 +13,10 @@ use crate::rule_set::rule::Rule;
 
 /// The policy names of a rule's limits, keyed by the digest of the limit's name.
 #[derive(Debug, Default)]
-pub(crate) struct PolicyNames(Vec<Named>);
+pub(crate) struct PolicyNames(Vec<NamedPolicy>);
 
 #[derive(Debug)]
-struct Named {
+struct NamedPolicy {
     limit: u64,
     policy: Box<str>,
 }
@@ -56,7 +56,7 @@ impl PolicyNames {
     fn add(&mut self, limit: &Limit, policy: String) {
         let digest = limit.name_digest();
         if self.0.iter().all(|named| named.limit != digest) {
-            self.0.push(Named { limit: digest, policy: policy.into() });
+            self.0.push(NamedPolicy { limit: digest, policy: policy.into() });
         }
     }
 

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+pub use sluicegate::Mode;
 use sluicegate::{Check, Limit, OnStoreError, Scope};
 
 use crate::directory::TimeRange;
@@ -65,34 +66,26 @@ pub(crate) struct CooldownPolicy {
 
 /// The result of a request, for a cooldown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Ended {
+pub(crate) enum RequestResult {
     Failure,
     Success,
-}
-
-/// Whether a rule may refuse requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Mode {
-    /// The rule may refuse requests.
-    #[default]
-    Enforce,
-    /// The rule counts and reports what it would do, and never refuses.
-    Shadow,
 }
 
 impl CooldownPolicy {
     /// The result that a plan of this purpose reports; `None` if it is not counted.
     ///
     /// An error that is not a failure, such as 500, is not a success either: the attempt expires.
-    pub(crate) fn ended(&self, purpose: Purpose) -> Option<Ended> {
+    pub(crate) fn reported_result(&self, purpose: Purpose) -> Option<RequestResult> {
         let ended = match purpose {
-            Purpose::Failure(None) => Ended::Failure,
-            Purpose::Failure(Some(status)) if self.on_status.contains(&status) => Ended::Failure,
-            Purpose::Failure(Some(status)) if status < 400 => Ended::Success,
-            Purpose::Success => Ended::Success,
+            Purpose::Failure(None) => RequestResult::Failure,
+            Purpose::Failure(Some(status)) if self.on_status.contains(&status) => {
+                RequestResult::Failure
+            }
+            Purpose::Failure(Some(status)) if status < 400 => RequestResult::Success,
+            Purpose::Success => RequestResult::Success,
             _ => return None,
         };
-        Some(ended).filter(|ended| *ended == Ended::Failure || self.counts_successes)
+        Some(ended).filter(|ended| *ended == RequestResult::Failure || self.counts_successes)
     }
 }
 

@@ -1,7 +1,9 @@
 //! Tests of tiers and list entries that are assigned at run time.
 
 use sluicegate::{Clock, Limiter, ManualClock, Memory, Span, Store};
-use sluicegate_rules::{CallerError, ListKind, Request, RuleLimiter, RuleSet, TimeRange, Value};
+use sluicegate_rules::{
+    AttributeValue, CallerError, ListKind, Request, RuleLimiter, RuleSet, TimeRange,
+};
 
 const RULES: &str = "
 identify:
@@ -89,6 +91,6 @@ fn unknown_identities_values_and_tiers_are_errors() {
     assert!(identity.to_string().contains("no identity `user`"), "{identity}");
     let empty = gate.list("api_key", "", ListKind::Block, always).unwrap_err();
     assert!(matches!(empty, CallerError::InvalidCaller { .. }));
-    let request = [("x", Value::Flag(true))];
+    let request = [("x", AttributeValue::Flag(true))];
     assert!(gate.decide_now(&Request::new().attributes(&request), |_| ()).is_ok());
 }

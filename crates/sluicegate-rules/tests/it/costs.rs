@@ -1,8 +1,8 @@
 //! Tests of the costs of requests.
 
-use sluicegate_rules::Value;
+use sluicegate_rules::AttributeValue;
 
-use crate::harness::{Call, Gate, rules};
+use crate::harness::{Call, TestLimiter, rules};
 
 fn price(cost: &str, call: &Call) -> u64 {
     let text = format!("rules: [{{ name: api, key: [], limit: 1000000/min, cost: {cost} }}]");
@@ -67,17 +67,17 @@ fn headers_and_attributes_are_read_as_numbers() {
         "a repeated line makes nothing cheaper"
     );
     for (value, units) in [
-        (Value::Whole(7), 7),
-        (Value::Whole(0), 1),
-        (Value::Whole(-7), 1),
-        (Value::Whole(i64::MIN), 1),
-        (Value::Whole(i64::MAX), sluicegate::Cost::MAX.units()),
-        (Value::Real(6.01), 7),
-        (Value::Real(f64::NAN), 3),
-        (Value::Real(f64::INFINITY), 3),
-        (Value::Real(1e300), sluicegate::Cost::MAX.units()),
-        (Value::Text("12"), 12),
-        (Value::Flag(true), 3),
+        (AttributeValue::Whole(7), 7),
+        (AttributeValue::Whole(0), 1),
+        (AttributeValue::Whole(-7), 1),
+        (AttributeValue::Whole(i64::MIN), 1),
+        (AttributeValue::Whole(i64::MAX), sluicegate::Cost::MAX.units()),
+        (AttributeValue::Real(6.01), 7),
+        (AttributeValue::Real(f64::NAN), 3),
+        (AttributeValue::Real(f64::INFINITY), 3),
+        (AttributeValue::Real(1e300), sluicegate::Cost::MAX.units()),
+        (AttributeValue::Text("12"), 12),
+        (AttributeValue::Flag(true), 3),
     ] {
         let call = get("/").attribute("credits", value);
         assert_eq!(price("{ attribute: credits, default: 3 }", &call), units, "{value:?}");
@@ -139,7 +139,7 @@ fn a_body_of_unknown_size_costs_the_maximum() {
 
 #[test]
 fn a_cost_above_the_capacity_is_refused_permanently() {
-    let gate = Gate::of("rules: [{ name: api, key: ip, limit: 5/min }]");
+    let gate = TestLimiter::of("rules: [{ name: api, key: ip, limit: 5/min }]");
     let answer = gate.refuse(&Call::new().peer("203.0.113.9").cost(6));
     assert_eq!(
         (answer.refusal, answer.retry_after),

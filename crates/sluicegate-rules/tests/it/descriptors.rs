@@ -1,7 +1,7 @@
 //! Tests of descriptors, alone and in groups.
 
 use sluicegate::{Cost, Limit, Limiter, ManualClock, Memory};
-use sluicegate_rules::{GroupItem, Purpose, Request, RuleLimiter, RuleSet, Value};
+use sluicegate_rules::{AttributeValue, GroupItem, Purpose, Request, RuleLimiter, RuleSet};
 
 use super::harness::at_once;
 
@@ -23,8 +23,8 @@ fn gate() -> RuleLimiter<Memory<ManualClock>> {
 
 /// The rules that apply to these attributes.
 fn applied(attributes: &[(&str, &str)], entries: Option<usize>) -> Vec<String> {
-    let attributes: Vec<(&str, Value<'_>)> =
-        attributes.iter().map(|(name, value)| (*name, Value::Text(value))).collect();
+    let attributes: Vec<(&str, AttributeValue<'_>)> =
+        attributes.iter().map(|(name, value)| (*name, AttributeValue::Text(value))).collect();
     let request = Request::new().attributes(&attributes);
     let request = entries.map_or(request, |entries| request.entries(entries));
     let gate = gate();
@@ -65,9 +65,9 @@ fn a_descriptor_must_have_exactly_the_required_entries() {
 #[test]
 fn past_requests_are_charged_and_hold_no_slot() {
     let gate = gate();
-    let attributes = [("user", Value::Text("a")), ("kind", Value::Text("slot"))];
+    let attributes = [("user", AttributeValue::Text("a")), ("kind", AttributeValue::Text("slot"))];
     let slot = GroupItem::Rules(Request::new().attributes(&attributes).entries(2), Purpose::Charge);
-    let attributes = [("user", Value::Text("a"))];
+    let attributes = [("user", AttributeValue::Text("a"))];
     let used = Request::new().attributes(&attributes).entries(1).cost(50);
     let parts = [slot, GroupItem::Rules(used, Purpose::Charge)];
     for _ in 0..2 {
@@ -87,7 +87,7 @@ fn a_limit_of_a_request_is_checked_next_to_those_of_rules() {
     let gate = gate();
     let limit = Limit::token_bucket("own", "2/day".parse().unwrap()).unwrap();
     let own = GroupItem::Own(sluicegate::Check::new(&limit, "a").cost(Cost::ONE));
-    let attributes = [("user", Value::Text("a"))];
+    let attributes = [("user", AttributeValue::Text("a"))];
     let rules = GroupItem::Rules(Request::new().attributes(&attributes).entries(1), Purpose::Take);
     let parts = [rules, own];
     for (allowed, left) in [([true, true], 4), ([true, true], 3), ([true, false], 3)] {

@@ -17,28 +17,28 @@ mod codes;
 mod secrets;
 
 /// A loaded file.
-struct Reading {
+struct LoadedFile {
     name: String,
     report: Report,
     has_rules: bool,
 }
 
 /// The files with mistakes, each read once for all tests because some take long.
-fn bad() -> &'static [Reading] {
-    static READ: OnceLock<Vec<Reading>> = OnceLock::new();
+fn bad() -> &'static [LoadedFile] {
+    static READ: OnceLock<Vec<LoadedFile>> = OnceLock::new();
     READ.get_or_init(|| readings("bad"))
 }
 
-fn readings(sort: &str) -> Vec<Reading> {
+fn readings(sort: &str) -> Vec<LoadedFile> {
     let read = |case: rule_files::Case| {
         let RuleFile { rules, report, .. } = case.load();
-        Reading { name: case.name, report, has_rules: rules.is_some() }
+        LoadedFile { name: case.name, report, has_rules: rules.is_some() }
     };
     rule_files::cases(sort).into_iter().map(read).collect()
 }
 
 /// Compares the reports with the expected ones, of which there are at least so many.
-fn assert_reports(name: &str, cases: &[Reading], at_least: usize) {
+fn assert_reports(name: &str, cases: &[LoadedFile], at_least: usize) {
     assert!(cases.len() >= at_least, "{} cases in {name}", cases.len());
     let write = std::env::var_os("SLUICEGATE_WRITE").is_some();
     let mut wrong = Vec::new();

@@ -7,24 +7,24 @@ use std::task::{Context, Poll, Waker};
 
 use sluicegate::{Limiter, ManualClock, Memory, Refusal, Span, Time, Verdict};
 use sluicegate_rules::{
-    Directory, Evaluation, PlanBuffer, PlanOutcome, Purpose, Released, Request, RuleLimiter,
-    RuleSet, Value,
+    AttributeValue, Directory, Evaluation, PlanBuffer, PlanOutcome, Purpose, ReleaseOutcome,
+    Request, RuleLimiter, RuleSet,
 };
 
 /// A Sunday, the first of November 2026, at midnight in UTC.
 pub(crate) const NOVEMBER: Time = Time::from_micros(1_793_491_200_000_000);
 
 /// A rule limiter with a manual clock.
-pub(crate) struct Gate {
+pub(crate) struct TestLimiter {
     clock: ManualClock,
     pub(crate) gate: RuleLimiter<Memory<ManualClock>>,
 }
 
 /// The summary of an evaluation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct EvaluationSummary {
     pub(crate) allowed: bool,
-    pub(crate) outcome: Decided,
+    pub(crate) outcome: PlanResult,
     /// The strictest rule: the one that refuses, or has the smallest share left.
     pub(crate) rule: Option<String>,
     pub(crate) refusal: Option<Refusal>,
@@ -41,7 +41,7 @@ pub(crate) struct Answer {
 
 /// The outcome of the plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Decided {
+pub(crate) enum PlanResult {
     Asked,
     Free,
     Blocked,
@@ -53,7 +53,7 @@ pub(crate) fn rules(text: &str) -> RuleSet {
     RuleSet::parse(text).unwrap_or_else(|report| panic!("{report}\nin\n{text}"))
 }
 
-impl Gate {
+impl TestLimiter {
     /// Creates a limiter with these rules, on the first of November.
     pub(crate) fn of(text: &str) -> Self {
         Self::at(NOVEMBER, text)
@@ -85,17 +85,17 @@ impl Gate {
         self.clock.set(time);
     }
 
-    pub(crate) fn ask(&self, call: &Call) -> Answer {
+    pub(crate) fn ask(&self, call: &Call) -> EvaluationSummary {
         self.gate.decide_now(&call.request(), summarize).unwrap()
     }
 
     /// Reports the result of a call.
-    pub(crate) fn report(&self, status: Option<u16>, call: &Call) -> Answer {
+    pub(crate) fn report(&self, status: Option<u16>, call: &Call) -> EvaluationSummary {
         at_once(self.gate.decide_for(Purpose::Failure(status), &call.request(), summarize)).unwrap()
     }
 
     /// Releases the slot of a call.
-    pub(crate) fn release(&self, slot: &str) -> Released {
+    pub(crate) fn release(&self, slot: &str) -> ReleaseOutcome {
         at_once(self.gate.release(slot)).unwrap().unwrap()
     }
 
@@ -105,7 +105,7 @@ impl Gate {
     }
 
     /// Makes a call `count` times and asserts that each is allowed.
-    pub(crate) fn admit(&self, count: usize, call: &Call) -> Answer {
+    pub(crate) fn admit(&self, count: usize, call: &Call) -> EvaluationSummary {
         let mut last = self.ask(call);
         for number in 2..=count {
             assert!(last.allowed, "call {} of {count}: {last:?}", number - 1);
@@ -116,21 +116,21 @@ impl Gate {
     }
 
     /// Makes a call and asserts that it is refused.
-    pub(crate) fn refuse(&self, call: &Call) -> Answer {
+    pub(crate) fn refuse(&self, call: &Call) -> EvaluationSummary {
         let answer = self.ask(call);
         assert!(!answer.allowed, "{answer:?}");
         answer
     }
 }
 
-impl Answer {
+impl EvaluationSummary {
     /// The remaining units of the limit of this name.
     pub(crate) fn left(&self, limit: &str) -> Option<u64> {
         self.left.iter().rev().find(|(name, _)| name == limit).map(|(_, left)| *left)
     }
 }
 
-fn summarize(evaluation: &Evaluation<'_>) -> Answer {
+fn summarize(evaluation: &Evaluation<'_>) -> EvaluationSummary {
     let planned = evaluation.planned;
     let verdict = evaluation.verdict;
     let strictest = verdict.and_then(Verdict::strictest);
@@ -143,14 +143,14 @@ fn summarize(evaluation: &Evaluation<'_>) -> Answer {
         .filter_map(|check| Some(planned.rule(check)?.name().to_owned()))
         .collect();
     asked.dedup();
-    Answer {
+    EvaluationSummary {
         allowed: evaluation.is_allowed(),
         outcome: match planned.outcome() {
-            PlanOutcome::Check => Decided::Asked,
-            PlanOutcome::Free => Decided::Free,
-            PlanOutcome::Blocked => Decided::Blocked,
+            PlanOutcome::Check => PlanResult::Asked,
+            PlanOutcome::Free => PlanResult::Free,
+            PlanOutcome::Blocked => PlanResult::Blocked,
             PlanOutcome::Unidentified { identity, .. } => {
-                Decided::Unidentified(identity.to_owned())
+                PlanResult::Unidentified(identity.to_owned())
             }
         },
         rule: strictest
@@ -182,7 +182,7 @@ pub(crate) struct Call {
     host: Option<&'static str>,
     peer: Option<IpAddr>,
     headers: Vec<(&'static str, Vec<u8>)>,
-    attributes: Vec<(&'static str, Value<'static>)>,
+    attributes: Vec<(&'static str, AttributeValue<'static>)>,
     cost: Option<u64>,
     body: Option<u64>,
 }
@@ -225,14 +225,14 @@ impl Call {
         self
     }
 
-    pub(crate) fn attribute(mut self, name: &'static str, value: Value<'static>) -> Self {
+    pub(crate) fn attribute(mut self, name: &'static str, value: AttributeValue<'static>) -> Self {
         self.attributes.push((name, value));
         self
     }
 
     /// Adds a text attribute.
     pub(crate) fn text(self, name: &'static str, text: &'static str) -> Self {
-        self.attribute(name, Value::Text(text))
+        self.attribute(name, AttributeValue::Text(text))
     }
 
     pub(crate) fn cost(self, units: u64) -> Self {

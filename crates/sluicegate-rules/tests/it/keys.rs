@@ -5,7 +5,7 @@ mod secret;
 
 use std::collections::HashMap;
 
-use sluicegate_rules::Value;
+use sluicegate_rules::AttributeValue;
 
 use crate::harness::{Call, rules};
 use crate::random::Random;
@@ -77,7 +77,7 @@ rules:
   - { name: one, key: user, limit: 1/min }
   - { name: two, key: user, limit: 2/min }
 ";
-    let gate = crate::harness::Gate::of(text);
+    let gate = crate::harness::TestLimiter::of(text);
     let call = Call::new().text("user", "42");
     let answer = gate.admit(1, &call);
     assert_eq!((answer.left("one"), answer.left("two")), (Some(0), Some(1)));
@@ -152,7 +152,7 @@ rules:
     for call in [
         Call::new().header("x-user", "42").peer("203.0.113.9"),
         Call::new().header("X-USER", "  42\t").peer("::ffff:203.0.113.9"),
-        Call::new().attribute("user", Value::Whole(42)).text("ip", "::ffff:203.0.113.9"),
+        Call::new().attribute("user", AttributeValue::Whole(42)).text("ip", "::ffff:203.0.113.9"),
         Call::new().header("x-user", "42").header("x-user", "42").text("ip", "203.0.113.9:4711"),
     ] {
         assert_eq!(call.keys(&rules), answer, "{call:?}");

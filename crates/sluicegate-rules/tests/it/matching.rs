@@ -3,7 +3,7 @@
 mod doubtful;
 mod times;
 
-use sluicegate_rules::Value;
+use sluicegate_rules::AttributeValue;
 
 use crate::harness::{Call, NOVEMBER, rules};
 
@@ -159,34 +159,34 @@ fn headers() {
 fn attributes() {
     let with = |value| Call::new().attribute("age", value);
     table(&[
-        ("attribute: { age: '< 30' }", with(Value::Whole(29)), true),
-        ("attribute: { age: '< 30' }", with(Value::Whole(30)), false),
-        ("attribute: { age: '<= 30' }", with(Value::Whole(30)), true),
-        ("attribute: { age: '>= 30' }", with(Value::Real(30.0)), true),
-        ("attribute: { age: '> 30' }", with(Value::Real(30.5)), true),
-        ("attribute: { age: '> 30' }", with(Value::Text("31")), true),
-        ("attribute: { age: '> 30' }", with(Value::Text("old")), false),
-        ("attribute: { age: '> 30' }", with(Value::Real(f64::NAN)), false),
-        ("attribute: { age: '> 30' }", with(Value::Real(f64::INFINITY)), false),
-        ("attribute: { age: '< 30' }", with(Value::Flag(true)), false),
-        ("attribute: { age: '> -1' }", with(Value::Whole(0)), true),
+        ("attribute: { age: '< 30' }", with(AttributeValue::Whole(29)), true),
+        ("attribute: { age: '< 30' }", with(AttributeValue::Whole(30)), false),
+        ("attribute: { age: '<= 30' }", with(AttributeValue::Whole(30)), true),
+        ("attribute: { age: '>= 30' }", with(AttributeValue::Real(30.0)), true),
+        ("attribute: { age: '> 30' }", with(AttributeValue::Real(30.5)), true),
+        ("attribute: { age: '> 30' }", with(AttributeValue::Text("31")), true),
+        ("attribute: { age: '> 30' }", with(AttributeValue::Text("old")), false),
+        ("attribute: { age: '> 30' }", with(AttributeValue::Real(f64::NAN)), false),
+        ("attribute: { age: '> 30' }", with(AttributeValue::Real(f64::INFINITY)), false),
+        ("attribute: { age: '< 30' }", with(AttributeValue::Flag(true)), false),
+        ("attribute: { age: '> -1' }", with(AttributeValue::Whole(0)), true),
         (
             "attribute: { age: '> 9007199254740992' }",
-            with(Value::Whole(9_007_199_254_740_993)),
+            with(AttributeValue::Whole(9_007_199_254_740_993)),
             true,
         ),
-        ("attribute: { age: 30 }", with(Value::Whole(30)), true),
-        ("attribute: { age: 30 }", with(Value::Text("30")), true),
-        ("attribute: { age: true }", with(Value::Flag(true)), true),
-        ("attribute: { age: true }", with(Value::Text("true")), true),
-        ("attribute: { age: true }", with(Value::Flag(false)), false),
-        ("attribute: { age: ['< 10', '> 20'] }", with(Value::Whole(25)), true),
-        ("attribute: { age: ['< 10', '> 20'] }", with(Value::Whole(15)), false),
+        ("attribute: { age: 30 }", with(AttributeValue::Whole(30)), true),
+        ("attribute: { age: 30 }", with(AttributeValue::Text("30")), true),
+        ("attribute: { age: true }", with(AttributeValue::Flag(true)), true),
+        ("attribute: { age: true }", with(AttributeValue::Text("true")), true),
+        ("attribute: { age: true }", with(AttributeValue::Flag(false)), false),
+        ("attribute: { age: ['< 10', '> 20'] }", with(AttributeValue::Whole(25)), true),
+        ("attribute: { age: ['< 10', '> 20'] }", with(AttributeValue::Whole(15)), false),
         ("attribute: { age: '< 30' }", Call::new(), false),
         ("attribute: { age: { not: '< 30' } }", Call::new(), true),
         ("attribute: { age: { present: false } }", Call::new(), true),
-        ("attribute: { age: { present: false } }", with(Value::Text("")), false),
-        ("attribute: { Age: 30 }", with(Value::Whole(30)), false),
+        ("attribute: { age: { present: false } }", with(AttributeValue::Text("")), false),
+        ("attribute: { Age: 30 }", with(AttributeValue::Whole(30)), false),
     ]);
 }
 
@@ -276,7 +276,7 @@ fn all_conditions_must_match_and_none_of_not() {
         ("not: { attribute: { internal: true } }", get("/"), true),
         (
             "not: { attribute: { internal: true } }",
-            get("/").attribute("internal", Value::Flag(true)),
+            get("/").attribute("internal", AttributeValue::Flag(true)),
             false,
         ),
     ] {

@@ -2,7 +2,7 @@
 
 use sluicegate_rules::{Directory, PlanOutcome};
 
-use crate::harness::{Call, Gate, NOVEMBER, rules};
+use crate::harness::{Call, NOVEMBER, TestLimiter, rules};
 
 fn call() -> Call {
     Call::to("POST", "/login").peer("203.0.113.9").text("user", "ann")
@@ -20,16 +20,16 @@ rules: [{ name: api, key: user, limit: { tier: api }, soft: { extra: 1 } }]
 ";
     for (plan, admitted) in [("free", 2), ("gold", 7), ("plus", 3)] {
         let call = Call::new().text("user", "ann").text("plan", plan);
-        assert_eq!(Gate::of(text).admitted(&call, 20), admitted, "{plan}");
+        assert_eq!(TestLimiter::of(text).admitted(&call, 20), admitted, "{plan}");
     }
 }
 
 #[test]
 fn forged_and_foreign_slots_are_refused() {
-    let gate = Gate::of("rules: [{ name: reports, key: ip, limit: { concurrent: 1 } }]");
-    let other = Gate::of("rules: [{ name: reports, key: ip, limit: { concurrent: 1 } }]");
+    let gate = TestLimiter::of("rules: [{ name: reports, key: ip, limit: { concurrent: 1 } }]");
+    let other = TestLimiter::of("rules: [{ name: reports, key: ip, limit: { concurrent: 1 } }]");
     let slot = gate.admit(1, &call()).slot.unwrap();
-    let stolen = |gate: &Gate, slot: &str| {
+    let stolen = |gate: &TestLimiter, slot: &str| {
         std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| gate.release(slot))).is_err()
     };
     assert!(stolen(&other, &slot), "another process issued it");
@@ -49,7 +49,7 @@ fn forged_and_foreign_slots_are_refused() {
 
 #[test]
 fn slots_outlive_a_change_of_rules() {
-    let gate = Gate::of("rules: [{ name: reports, key: ip, limit: { concurrent: 2 } }]");
+    let gate = TestLimiter::of("rules: [{ name: reports, key: ip, limit: { concurrent: 2 } }]");
     let slot = gate.admit(1, &call()).slot.unwrap();
     gate.replace("rules: [{ name: reports, key: ip, limit: [100/min, { concurrent: 1 }] }]");
     gate.refuse(&call());
@@ -61,7 +61,7 @@ fn slots_outlive_a_change_of_rules() {
 
 #[test]
 fn a_report_charges_nothing_but_cooldowns() {
-    let gate = Gate::of(
+    let gate = TestLimiter::of(
         "
 rules:
   - { name: api, key: ip, limit: 5/min }

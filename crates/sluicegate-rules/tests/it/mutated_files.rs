@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use sluicegate_rules::RuleFile;
 
 use self::change::Change;
-use self::places::Around;
+use self::places::ChangedPlaces;
 use crate::random::Random;
 use crate::rule_files::{self, Case, variable};
 
@@ -71,7 +71,7 @@ fn is_reported_nearby(file: &RuleFile, before: &str, after: &str, line: usize) -
     if !file.report.has_errors() {
         return true;
     }
-    let around = Around::line(before, after, line);
+    let around = ChangedPlaces::line(before, after, line);
     let lines = [before, after].map(|text| text.lines().nth(line - 1).unwrap_or(""));
     diagnostics.iter().any(|diagnostic| {
         // A definition that was changed is reported as missing elsewhere, by its name.

@@ -2,7 +2,7 @@
 
 use sluicegate::{Span, Time};
 
-use crate::harness::{Call, Decided, Gate, NOVEMBER};
+use crate::harness::{Call, NOVEMBER, PlanResult, TestLimiter};
 
 fn user(name: &str) -> Call {
     Call::to("GET", "/").header("x-user", name).peer("203.0.113.9")
@@ -32,7 +32,7 @@ fn before(time: Time) -> Time {
 
 #[test]
 fn an_override_grants_no_second_burst() {
-    let gate = Gate::of(&with(
+    let gate = TestLimiter::of(&with(
         "overrides: [{ caller: { user: ann }, rule: api, limit: 2/min burst 2, from: '2026-11-01T10:00:00Z' }]",
     ));
     gate.set(before(hours(10)));
@@ -43,19 +43,19 @@ fn an_override_grants_no_second_burst() {
 
 #[test]
 fn a_secret_caller_is_found_by_its_digest() {
-    let gate = Gate::of(&with(
+    let gate = TestLimiter::of(&with(
         "
 overrides: [{ caller: { key: k-1 }, rule: api, limit: 7/min }]
 block: [{ key: k-2 }]
 ",
     ));
     assert_eq!(gate.admitted(&user("ann").header("x-api-key", "k-1"), 20), 7);
-    assert_eq!(gate.ask(&user("ann").header("x-api-key", "k-2")).outcome, Decided::Blocked);
+    assert_eq!(gate.ask(&user("ann").header("x-api-key", "k-2")).outcome, PlanResult::Blocked);
 }
 
 #[test]
 fn slots_of_an_override_can_be_released() {
-    let gate = Gate::of(&with(
+    let gate = TestLimiter::of(&with(
         "overrides: [{ caller: { user: ann }, rule: api, limit: { concurrent: 1 } }]",
     ));
     let slot = gate.admit(1, &user("ann")).slot.unwrap();
@@ -66,7 +66,7 @@ fn slots_of_an_override_can_be_released() {
 
 #[test]
 fn allow_listed_callers_skip_checks_and_block_listed_ones_are_refused() {
-    let gate = Gate::of(&with(
+    let gate = TestLimiter::of(&with(
         "
 allow: [{ user: [ann, both] }, { ip: 192.0.2.0/24 }, { ip: 198.51.100.7 }]
 block: [{ user: [eve, both] }, { ip: '2001:db8::/32' }, { ip: 198.51.100.0/24 }]
@@ -74,31 +74,31 @@ block: [{ user: [eve, both] }, { ip: '2001:db8::/32' }, { ip: 198.51.100.0/24 }]
     ));
     let from = |peer: &str| user("bob").peer(peer);
     for (call, outcome) in [
-        (user("ann"), Decided::Free),
-        (user("eve"), Decided::Blocked),
-        (user("bob"), Decided::Asked),
-        (user("both"), Decided::Blocked),
-        (from("192.0.2.200"), Decided::Free),
-        (from("192.0.3.1"), Decided::Asked),
-        (from("::ffff:192.0.2.200"), Decided::Free),
-        (from("2001:db8:1::7"), Decided::Blocked),
-        (from("198.51.100.7"), Decided::Blocked),
-        (user("ann").peer("198.51.100.9"), Decided::Blocked),
-        (user("eve").peer("192.0.2.1"), Decided::Blocked),
-        (user("").peer("203.0.113.1"), Decided::Asked),
-        (Call::new(), Decided::Asked),
+        (user("ann"), PlanResult::Free),
+        (user("eve"), PlanResult::Blocked),
+        (user("bob"), PlanResult::Asked),
+        (user("both"), PlanResult::Blocked),
+        (from("192.0.2.200"), PlanResult::Free),
+        (from("192.0.3.1"), PlanResult::Asked),
+        (from("::ffff:192.0.2.200"), PlanResult::Free),
+        (from("2001:db8:1::7"), PlanResult::Blocked),
+        (from("198.51.100.7"), PlanResult::Blocked),
+        (user("ann").peer("198.51.100.9"), PlanResult::Blocked),
+        (user("eve").peer("192.0.2.1"), PlanResult::Blocked),
+        (user("").peer("203.0.113.1"), PlanResult::Asked),
+        (Call::new(), PlanResult::Asked),
     ] {
         let answer = gate.ask(&call);
         assert_eq!(answer.outcome, outcome, "{call:?}");
-        assert_eq!(answer.allowed, outcome != Decided::Blocked, "{call:?}");
-        assert_eq!(answer.left.is_empty(), outcome != Decided::Asked, "{call:?}");
+        assert_eq!(answer.allowed, outcome != PlanResult::Blocked, "{call:?}");
+        assert_eq!(answer.left.is_empty(), outcome != PlanResult::Asked, "{call:?}");
     }
     assert_eq!(gate.admitted(&user("ann"), 100), 100);
 }
 
 #[test]
 fn list_entries_include_their_start_and_exclude_their_end() {
-    let gate = Gate::of(&with(
+    let gate = TestLimiter::of(&with(
         "
 allow: [{ user: ann, from: '2026-11-01T01:00:00Z', until: '2026-11-01T02:00:00Z' }]
 block:
@@ -107,13 +107,13 @@ block:
 ",
     ));
     for (time, ann, eve) in [
-        (NOVEMBER, Decided::Asked, Decided::Blocked),
-        (before(hours(1)), Decided::Asked, Decided::Blocked),
-        (hours(1), Decided::Free, Decided::Blocked),
-        (before(hours(2)), Decided::Free, Decided::Blocked),
-        (hours(2), Decided::Asked, Decided::Asked),
-        (before(hours(3)), Decided::Asked, Decided::Asked),
-        (hours(3), Decided::Blocked, Decided::Blocked),
+        (NOVEMBER, PlanResult::Asked, PlanResult::Blocked),
+        (before(hours(1)), PlanResult::Asked, PlanResult::Blocked),
+        (hours(1), PlanResult::Free, PlanResult::Blocked),
+        (before(hours(2)), PlanResult::Free, PlanResult::Blocked),
+        (hours(2), PlanResult::Asked, PlanResult::Asked),
+        (before(hours(3)), PlanResult::Asked, PlanResult::Asked),
+        (hours(3), PlanResult::Blocked, PlanResult::Blocked),
     ] {
         gate.set(time);
         assert_eq!(gate.ask(&user("ann").cost(0)).outcome, ann, "{time:?}");
@@ -123,15 +123,15 @@ block:
 
 #[test]
 fn times_without_a_zone_are_in_the_zone_of_the_file() {
-    let gate = Gate::of(&format!(
+    let gate = TestLimiter::of(&format!(
         "timezone: Europe/Berlin\n{}",
         with("block: [{ user: eve, from: 2026-11-01T12:00, until: 2026-11-02 }]")
     ));
     for (time, outcome) in [
-        (before(hours(11)), Decided::Asked),
-        (hours(11), Decided::Blocked),
-        (before(hours(23)), Decided::Blocked),
-        (hours(23), Decided::Asked),
+        (before(hours(11)), PlanResult::Asked),
+        (hours(11), PlanResult::Blocked),
+        (before(hours(23)), PlanResult::Blocked),
+        (hours(23), PlanResult::Asked),
     ] {
         gate.set(time);
         assert_eq!(gate.ask(&user("eve").cost(0)).outcome, outcome, "{time:?}");
@@ -141,7 +141,7 @@ fn times_without_a_zone_are_in_the_zone_of_the_file() {
 #[test]
 fn an_attribute_overrides_the_source_of_an_identity() {
     // An attribute with the name of an identity takes precedence over its source.
-    let gate = Gate::of(&with("block: [{ user: eve }]"));
-    assert_eq!(gate.ask(&user("ann").text("user", "eve")).outcome, Decided::Blocked);
-    assert_eq!(gate.ask(&user("eve").text("user", "ann")).outcome, Decided::Asked);
+    let gate = TestLimiter::of(&with("block: [{ user: eve }]"));
+    assert_eq!(gate.ask(&user("ann").text("user", "eve")).outcome, PlanResult::Blocked);
+    assert_eq!(gate.ask(&user("eve").text("user", "ann")).outcome, PlanResult::Asked);
 }

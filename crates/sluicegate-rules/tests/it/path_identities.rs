@@ -1,6 +1,6 @@
 //! Tests of identities from the path: no spelling impersonates another caller.
 
-use crate::harness::{Call, Decided, Gate, NOVEMBER, rules};
+use crate::harness::{Call, NOVEMBER, PlanResult, TestLimiter, rules};
 use sluicegate_rules::{Directory, RuleSet};
 
 fn named(source: &str) -> RuleSet {
@@ -93,7 +93,7 @@ rules: [{ name: per-tenant, key: tenant, limit: 5/min }]
 block: [{ tenant: mallory }]
 allow: [{ tenant: admin }]
 ";
-    let gate = Gate::of(text);
+    let gate = TestLimiter::of(text);
     let allowed = (0..50).filter(|number| {
         let target = format!("/tenants/me/../r{number}/x");
         gate.ask(&Call::to("GET", target)).allowed
@@ -101,11 +101,11 @@ allow: [{ tenant: admin }]
     assert_eq!(allowed.count(), 5);
     // Every possible tenant is looked up in the block-list, and none in the allow-list.
     let outcome = |target: &str| gate.ask(&Call::to("GET", target)).outcome;
-    assert_eq!(outcome("/tenants/mallory/../bob/x"), Decided::Blocked);
-    assert_eq!(outcome("/tenants/bob/../mallory/x"), Decided::Blocked);
-    assert_eq!(outcome("/tenants//mallory/x"), Decided::Blocked);
-    assert_eq!(outcome("/tenants/admin/../bob/x"), Decided::Asked);
-    assert_eq!(outcome("/tenants/admin/x"), Decided::Free);
+    assert_eq!(outcome("/tenants/mallory/../bob/x"), PlanResult::Blocked);
+    assert_eq!(outcome("/tenants/bob/../mallory/x"), PlanResult::Blocked);
+    assert_eq!(outcome("/tenants//mallory/x"), PlanResult::Blocked);
+    assert_eq!(outcome("/tenants/admin/../bob/x"), PlanResult::Asked);
+    assert_eq!(outcome("/tenants/admin/x"), PlanResult::Free);
 }
 
 #[test]
@@ -129,9 +129,9 @@ rules:
 block: [{{ tenant: Mallory. }}]
 "
     );
-    let gate = Gate::of(&text);
+    let gate = TestLimiter::of(&text);
     let allowed = ["/login", "/LOGIN", "/login.", "/login%20", "/login%0a", "/Login/%20"];
     let allowed = allowed.map(|target| gate.ask(&Call::to("GET", target)).allowed);
     assert_eq!(allowed, [true, true, true, false, false, false]);
-    assert_eq!(gate.ask(&Call::to("GET", "/MALLORY/x")).outcome, Decided::Blocked);
+    assert_eq!(gate.ask(&Call::to("GET", "/MALLORY/x")).outcome, PlanResult::Blocked);
 }

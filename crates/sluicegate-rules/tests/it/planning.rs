@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use sluicegate::Time;
-use sluicegate_rules::{Directory, PlanBuffer, Request, RuleSet, Value};
+use sluicegate_rules::{AttributeValue, Directory, PlanBuffer, Request, RuleSet};
 
 fn rules(count: usize) -> RuleSet {
     let mut text = String::from(
@@ -36,7 +36,7 @@ rules:
 fn a_plan_allocates_nothing_while_its_keys_are_short() {
     let (rules, directory) = (rules(100), Directory::new());
     let headers = [("X-User-Id", "4711"), ("x-api-key", "sk_live_4eC39HqLyjWDarjtT1zdp7dc")];
-    let attributes = [("plan", Value::Text("gold"))];
+    let attributes = [("plan", AttributeValue::Text("gold"))];
     let request = Request::new()
         .method("GET")
         .target("/r7/x?q=1")

@@ -1,9 +1,9 @@
 //! Tests that replaced rules grant no second burst.
 
 use sluicegate::Span;
-use sluicegate_rules::Algorithm;
+use sluicegate_rules::AlgorithmName;
 
-use crate::harness::{Call, Gate};
+use crate::harness::{Call, TestLimiter};
 use crate::random::Random;
 
 fn call() -> Call {
@@ -16,8 +16,8 @@ fn rule(limit: &str) -> String {
 
 /// Takes all available units in each of `steps` steps of three seconds; returns the units admitted.
 /// Before each step `change` may replace the rules.
-fn taken(first: &str, steps: usize, mut change: impl FnMut(&Gate, usize)) -> usize {
-    let gate = Gate::of(first);
+fn taken(first: &str, steps: usize, mut change: impl FnMut(&TestLimiter, usize)) -> usize {
+    let gate = TestLimiter::of(first);
     let mut admitted = 0;
     for step in 0..steps {
         change(&gate, step);
@@ -30,7 +30,7 @@ fn taken(first: &str, steps: usize, mut change: impl FnMut(&Gate, usize)) -> usi
 /// Every algorithm with several distinct quotas.
 fn limits() -> Vec<String> {
     let mut limits = Vec::new();
-    for algorithm in Algorithm::ALL.map(Algorithm::as_str) {
+    for algorithm in AlgorithmName::ALL.map(AlgorithmName::as_str) {
         for quota in ["20/min", "90/2min"] {
             limits.push(format!("{{ quota: {quota}, algorithm: {algorithm} }}"));
         }
@@ -44,24 +44,24 @@ fn limits() -> Vec<String> {
 const STEPS: usize = 10;
 
 /// The units that a rule admits alone: at once, and in the following time.
-struct Alone {
+struct AdmittedUnits {
     rules: String,
     at_once: usize,
     later: usize,
 }
 
-fn alone() -> Vec<Alone> {
+fn alone() -> Vec<AdmittedUnits> {
     let alone = |limit: &String| {
         let rules = rule(limit);
         let at_once = taken(&rules, 1, |_, _| {});
         let later = taken(&rules, STEPS, |_, _| {}) - at_once;
-        Alone { rules, at_once, later }
+        AdmittedUnits { rules, at_once, later }
     };
     limits().iter().map(alone).collect()
 }
 
 /// The maximum that alternating rules admit: the largest burst once, and the fastest recovery.
-fn most(some: &[&Alone]) -> usize {
+fn most(some: &[&AdmittedUnits]) -> usize {
     let at_once = some.iter().map(|one| one.at_once).max().unwrap();
     at_once + some.iter().map(|one| one.later).max().unwrap()
 }
@@ -90,9 +90,10 @@ fn alternating_rules_grant_no_second_burst() {
     for _ in 0..60 {
         // One algorithm and several quotas: a change of algorithm also starts exhausted, of a
         // capacity that may be smaller.
-        let algorithm = Algorithm::ALL[random.below(6)].as_str();
-        let of_it: Vec<&Alone> = alone.iter().filter(|one| one.rules.contains(algorithm)).collect();
-        let some: Vec<&Alone> = (0..3).map(|_| of_it[random.below(of_it.len())]).collect();
+        let algorithm = AlgorithmName::ALL[random.below(6)].as_str();
+        let of_it: Vec<&AdmittedUnits> =
+            alone.iter().filter(|one| one.rules.contains(algorithm)).collect();
+        let some: Vec<&AdmittedUnits> = (0..3).map(|_| of_it[random.below(of_it.len())]).collect();
         let admitted = taken(&some[0].rules, STEPS, |gate, step| {
             gate.replace(&some[step % some.len()].rules);
         });
@@ -111,7 +112,7 @@ fn an_edit_grants_at_most_the_larger_burst_at_one_moment() {
     let alone = alone();
     for before in &alone {
         for after in &alone {
-            let gate = Gate::of(&before.rules);
+            let gate = TestLimiter::of(&before.rules);
             let first = gate.admitted(&call(), 1_000);
             gate.replace(&after.rules);
             let second = gate.admitted(&call(), 1_000);
@@ -124,11 +125,11 @@ fn an_edit_grants_at_most_the_larger_burst_at_one_moment() {
 /// The units admitted at one moment under one list of windows and then under another, and the
 /// units that the second admits alone.
 fn across(before: &str, after: &str) -> (usize, usize, usize) {
-    let gate = Gate::of(&rule(before));
+    let gate = TestLimiter::of(&rule(before));
     let first = gate.admitted(&call(), 1_000);
     gate.replace(&rule(after));
     let second = gate.admitted(&call(), 1_000);
-    (first, second, Gate::of(&rule(after)).admitted(&call(), 1_000))
+    (first, second, TestLimiter::of(&rule(after)).admitted(&call(), 1_000))
 }
 
 #[test]
@@ -162,7 +163,7 @@ fn a_longer_window_replaces_the_longest_and_restarts_it_once() {
         assert_eq!((first, second), (anew, anew), "{before} -> {after}");
     }
     // Its count includes earlier usage.
-    let gate = Gate::of(&rule("20/min"));
+    let gate = TestLimiter::of(&rule("20/min"));
     gate.admit(20, &call());
     gate.replace(&rule("[20/min, 30/day]"));
     assert_eq!(gate.admitted(&call(), 1_000), 10);
@@ -170,7 +171,7 @@ fn a_longer_window_replaces_the_longest_and_restarts_it_once() {
 
 #[test]
 fn rules_that_stay_the_same_keep_their_counters_among_others() {
-    let gate = Gate::of(&rule("20/min"));
+    let gate = TestLimiter::of(&rule("20/min"));
     gate.admit(15, &call());
     gate.replace(
         "
@@ -184,7 +185,7 @@ rules:
 
 #[test]
 fn adding_a_soft_limit_grants_no_second_burst() {
-    let gate = Gate::of(&rule("20/min"));
+    let gate = TestLimiter::of(&rule("20/min"));
     assert_eq!(gate.admitted(&call(), 1_000), 20);
     gate.replace("rules: [{ name: api, key: ip, limit: 20/min, soft: { extra: 3 } }]");
     assert_eq!(gate.admitted(&call(), 1_000), 3);

@@ -1,6 +1,6 @@
 //! Tests that repeated values evade no block, price or condition.
 
-use crate::harness::{Call, Decided, Gate, rules};
+use crate::harness::{Call, PlanResult, TestLimiter, rules};
 use crate::matching::meets;
 
 const RULES: &str = "
@@ -21,7 +21,7 @@ fn call() -> Call {
 
 #[test]
 fn a_blocked_value_blocks_wherever_it_is_repeated() {
-    let gate = Gate::of(RULES);
+    let gate = TestLimiter::of(RULES);
     let header =
         |lines: &[&str]| lines.iter().fold(call(), |call, line| call.header("x-user", line));
     let cookie =
@@ -61,10 +61,10 @@ fn a_blocked_value_blocks_wherever_it_is_repeated() {
         // Another identity is on the allow-list.
         Call::to("GET", "/?api_key=x&api_key=k-bad").header("x-user", "admin"),
     ] {
-        assert_eq!(gate.ask(&blocked).outcome, Decided::Blocked, "{blocked:?}");
+        assert_eq!(gate.ask(&blocked).outcome, PlanResult::Blocked, "{blocked:?}");
     }
     for free in [header(&["admin"]), header(&["admin", "admin"]), cookie(&["sid=s-good"])] {
-        assert_eq!(gate.ask(&free).outcome, Decided::Free, "{free:?}");
+        assert_eq!(gate.ask(&free).outcome, PlanResult::Free, "{free:?}");
     }
     for asked in [
         bearer(&[bob]),
@@ -78,7 +78,7 @@ fn a_blocked_value_blocks_wherever_it_is_repeated() {
         // An attribute identifies the caller.
         header(&["mallory"]).text("user", "bob"),
     ] {
-        assert_eq!(gate.ask(&asked).outcome, Decided::Asked, "{asked:?}");
+        assert_eq!(gate.ask(&asked).outcome, PlanResult::Asked, "{asked:?}");
     }
 }
 

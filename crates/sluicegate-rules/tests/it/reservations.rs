@@ -1,9 +1,9 @@
 //! Tests of reservations: an estimate is charged, and settled once to the actual cost.
 
 use sluicegate::{Cost, Refusal, Span};
-use sluicegate_rules::{Evaluation, InvalidReservation, Settled};
+use sluicegate_rules::{Evaluation, InvalidReservation, SettleOutcome};
 
-use crate::harness::{Call, Gate, at_once};
+use crate::harness::{Call, TestLimiter, at_once};
 
 const TOKENS: &str = "
 secret: abcdefghijklmnopqrstuvwxyz0123456789
@@ -16,11 +16,11 @@ fn ann() -> Call {
     Call::new().text("user", "ann")
 }
 
-fn reserve(gate: &Gate, call: &Call) -> String {
+fn reserve(gate: &TestLimiter, call: &Call) -> String {
     reserved(gate, call).unwrap()
 }
 
-fn reserved(gate: &Gate, call: &Call) -> Option<String> {
+fn reserved(gate: &TestLimiter, call: &Call) -> Option<String> {
     gate.gate.decide_now(&call.request(), text).unwrap()
 }
 
@@ -28,29 +28,29 @@ fn text(answer: &Evaluation<'_>) -> Option<String> {
     answer.reservation()
 }
 
-fn tried(gate: &Gate, text: &str, actual: u64) -> Result<Settled, InvalidReservation> {
+fn tried(gate: &TestLimiter, text: &str, actual: u64) -> Result<SettleOutcome, InvalidReservation> {
     at_once(gate.gate.settle(text, Cost::new(actual).unwrap())).map(Result::unwrap)
 }
 
-fn settle(gate: &Gate, text: &str, actual: u64) -> Settled {
+fn settle(gate: &TestLimiter, text: &str, actual: u64) -> SettleOutcome {
     tried(gate, text, actual).unwrap()
 }
 
 /// The remaining units of each limit.
-fn left(gate: &Gate, call: &Call) -> Vec<u64> {
+fn left(gate: &TestLimiter, call: &Call) -> Vec<u64> {
     let answer = gate.ask(&call.clone().cost(0));
     answer.left.iter().map(|(_, left)| *left).collect()
 }
 
 /// The final charge of each limit.
-fn charged(settled: &Settled) -> Vec<Option<u64>> {
+fn charged(settled: &SettleOutcome) -> Vec<Option<u64>> {
     let granted = |one: &sluicegate_rules::SettledLimit| one.decision.map(|made| made.granted());
     settled.limits.iter().map(granted).collect()
 }
 
 #[test]
 fn an_unsettled_reservation_stays_charged_until_it_expires() {
-    let gate = Gate::of("rules: [{ name: tokens, key: user, limit: 1000/min }]");
+    let gate = TestLimiter::of("rules: [{ name: tokens, key: user, limit: 1000/min }]");
     let [early, late] = [(); 2].map(|()| reserve(&gate, &ann().cost(100)));
     gate.wait(Span::from_secs(599));
     // Refilled long ago, except for the debt beyond the capacity.
@@ -61,7 +61,7 @@ fn an_unsettled_reservation_stays_charged_until_it_expires() {
     let settled = settle(&gate, &late, 700);
     assert_eq!((settled.is_settled(), settled.refusal()), (false, Some(Refusal::Lost)));
     assert_eq!(left(&gate, &ann()), before);
-    let charged = Gate::of(TOKENS);
+    let charged = TestLimiter::of(TOKENS);
     reserve(&charged, &ann().cost(600));
     charged.wait(Span::from_secs(60));
     assert_eq!(left(&charged, &ann()), [10, 416, 4_403], "units recover only with time");
@@ -69,7 +69,7 @@ fn an_unsettled_reservation_stays_charged_until_it_expires() {
 
 #[test]
 fn each_tier_and_caller_settles_by_its_own_limit() {
-    let gate = Gate::of(
+    let gate = TestLimiter::of(
         "
 identify: { tier: { lookup: user, table: { ann: gold }, default: free } }
 tiers: { free: { tokens: 100/min }, gold: { tokens: 10000/min } }
@@ -92,7 +92,7 @@ overrides: [{ caller: { user: ann }, rule: own, limit: 10000/min }]
 
 #[test]
 fn a_reservation_is_valid_on_every_node_with_the_secret() {
-    let gate = Gate::of(TOKENS);
+    let gate = TestLimiter::of(TOKENS);
     let other = gate.another(TOKENS);
     let text = reserve(&gate, &ann().cost(600));
     assert!(settle(&other, &text, 100).is_settled());
@@ -106,7 +106,7 @@ fn a_reservation_is_valid_on_every_node_with_the_secret() {
 #[test]
 fn node_scoped_charges_are_settled_only_on_their_node() {
     let node = TOKENS.replace("1000/hour, 5000/day]", "1000/hour], scope: node");
-    let gate = Gate::of(&node);
+    let gate = TestLimiter::of(&node);
     let other = gate.another(&node);
     let text = reserve(&gate, &ann().cost(600));
     let settled = settle(&other, &text, 0);
@@ -120,7 +120,7 @@ fn node_scoped_charges_are_settled_only_on_their_node() {
 
 #[test]
 fn modified_reservations_and_slots_are_refused() {
-    let gate = Gate::of(
+    let gate = TestLimiter::of(
         "rules: [{ name: tokens, key: user, limit: 100/min }, \
                  { name: slots, key: user, limit: { concurrent: 9 } }]",
     );
@@ -149,7 +149,7 @@ fn modified_reservations_and_slots_are_refused() {
 
 #[test]
 fn reservations_survive_a_change_of_rules_but_not_of_their_rule() {
-    let gate = Gate::of(TOKENS);
+    let gate = TestLimiter::of(TOKENS);
     let [first, second] = [(); 2].map(|()| reserve(&gate, &ann().cost(100)));
     gate.replace(&TOKENS.replace("5000/day", "8000/day"));
     assert_eq!(charged(&settle(&gate, &first, 50)).len(), 3);

@@ -2,7 +2,7 @@
 
 use sluicegate::Time;
 use sluicegate_rules::{
-    Directory, HeaderNames, HeaderSettings, PlanBuffer, Request, Reset, RuleSet, Value,
+    AttributeValue, Directory, HeaderNames, HeaderSettings, PlanBuffer, Request, Reset, RuleSet,
 };
 
 fn rules(text: &str) -> RuleSet {
@@ -10,7 +10,10 @@ fn rules(text: &str) -> RuleSet {
 }
 
 /// The policy names of a request's limits, in order.
-fn names<const N: usize>(rules: &RuleSet, attributes: [(&str, Value<'_>); N]) -> Vec<String> {
+fn names<const N: usize>(
+    rules: &RuleSet,
+    attributes: [(&str, AttributeValue<'_>); N],
+) -> Vec<String> {
     let request = Request::new().peer([203, 0, 113, 9].into()).attributes(&attributes);
     let (directory, mut buffer) = (Directory::new(), PlanBuffer::new());
     let planned = rules.plan(&directory, &request, Time::EPOCH, &mut buffer);
@@ -108,7 +111,7 @@ rules:
   - {{ name: one, key: ip, limit: {{ tier: one }}{carry_over} }}
 "
         ));
-        let of = |tier| names(&rules, [("plan", Value::Text(tier))]);
+        let of = |tier| names(&rules, [("plan", AttributeValue::Text(tier))]);
         assert_eq!(of("free"), ["api/second", "api/day", "one"]);
         assert_eq!(of("paid"), ["api/day", "one"]);
     }
@@ -128,7 +131,7 @@ overrides:
   - { caller: { user: ann }, rule: soft, limit: 10/15min }
 ",
     );
-    let of = |user| names(&rules, [("user", Value::Text(user))]);
+    let of = |user| names(&rules, [("user", AttributeValue::Text(user))]);
     assert_eq!(of("eve"), ["api", "soft/hour", "soft/hour-soft"]);
     assert_eq!(of("ann"), ["api/second", "api", "soft/15min", "soft/15min-soft"]);
     assert_eq!(of("bob"), ["api/concurrent", "api/hour", "soft/hour", "soft/hour-soft"]);

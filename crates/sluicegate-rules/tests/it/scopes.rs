@@ -9,7 +9,7 @@ use sluicegate::{
 };
 use sluicegate_rules::{Directory, PlanBuffer, Purpose, RuleLimiter, RuleSet};
 
-use crate::harness::{Call, Gate, NOVEMBER, at_once, rules};
+use crate::harness::{Call, NOVEMBER, TestLimiter, at_once, rules};
 
 /// Rules with every kind of check.
 fn asking(what: &str) -> String {
@@ -87,7 +87,8 @@ fn non_default_scopes_and_fallbacks_are_explained() {
         ("on_store_error: allow", Some("all requests are allowed (on_store_error: allow)")),
         ("on_store_error: deny", Some("all requests are refused (on_store_error: deny)")),
     ] {
-        let gate = Gate::of(&format!("rules: [{{ name: api, key: ip, limit: 5/min, {what} }}]"));
+        let gate =
+            TestLimiter::of(&format!("rules: [{{ name: api, key: ip, limit: 5/min, {what} }}]"));
         let call = ann();
         let answer = gate.gate.rules().explain(&Directory::new(), &call.request(), NOVEMBER);
         let answer = answer.to_string();
@@ -99,12 +100,12 @@ fn non_default_scopes_and_fallbacks_are_explained() {
 }
 
 /// A store that records the scope of each check.
-struct Noting {
+struct ScopeRecorder {
     memory: Memory<ManualClock>,
     noted: Mutex<Vec<(Scope, OnStoreError)>>,
 }
 
-impl Store for Noting {
+impl Store for ScopeRecorder {
     type Clock = ManualClock;
 
     fn clock(&self) -> &ManualClock {
@@ -130,7 +131,7 @@ impl Store for Noting {
 fn slots_are_released_in_the_scope_of_their_rule() {
     for (what, scope, outage) in SAYINGS {
         let memory = Memory::with_clock(ManualClock::at(NOVEMBER));
-        let store = Noting { memory, noted: Mutex::default() };
+        let store = ScopeRecorder { memory, noted: Mutex::default() };
         let text =
             format!("rules: [{{ name: slots, key: user, limit: {{ concurrent: 5 }}, {what} }}]");
         let gate = RuleLimiter::new(Limiter::new(store), rules(&text)).unwrap();

@@ -2,7 +2,7 @@
 
 use sluicegate::Span;
 
-use crate::harness::{Call, Gate};
+use crate::harness::{Call, TestLimiter};
 
 /// Rules by tier, with a table of callers, for an algorithm and more about the rule.
 fn by_table(table: &str, rule: &str) -> String {
@@ -52,20 +52,20 @@ rules:
         (Some("all"), "all", 20),
     ];
     for (answer, tier, admitted) in rows {
-        let gate = Gate::of(text);
+        let gate = TestLimiter::of(text);
         let call = answer.map_or_else(ann, |answer| ann().header("X-Tier", answer));
         assert_eq!(gate.ask(&call.clone().cost(0)).tier.as_deref(), Some(tier), "{answer:?}");
         assert_eq!(gate.admitted(&call, 20), admitted, "{answer:?}");
     }
     // Repeated, it is ambiguous, so sending both tiers gains nothing.
-    let gate = Gate::of(text);
+    let gate = TestLimiter::of(text);
     let both = ann().header("x-tier", "free").header("x-tier", "gold");
     assert_eq!(gate.ask(&both).tier.as_deref(), Some("free"));
 }
 
 #[test]
 fn a_table_assigns_tiers_to_callers() {
-    let gate = Gate::of(&by_table("ann: premium, bob: staff", ""));
+    let gate = TestLimiter::of(&by_table("ann: premium, bob: staff", ""));
     assert_eq!(gate.ask(&ann()).tier.as_deref(), Some("premium"));
     let bob = Call::new().header("x-user", "bob");
     let answer = gate.ask(&bob);
@@ -83,7 +83,7 @@ identify:
 tiers: { free: { api: 1/min }, gold: { api: 5/min } }
 rules: [{ name: api, key: api_key, limit: { tier: api } }]
 ";
-    let gate = Gate::of(text);
+    let gate = TestLimiter::of(text);
     assert_eq!(gate.admitted(&Call::new().header("x-api-key", "k-1"), 20), 5);
     assert_eq!(gate.admitted(&Call::new().header("x-api-key", "k-2"), 20), 1);
 }
@@ -99,7 +99,7 @@ fn units_carry_over_a_change_up_and_down() {
         let text = |table: &str| {
             by_table(table, &rule).replace("api: 10000/min", &format!("api: {premium}/min"))
         };
-        let gate = Gate::of(&text(""));
+        let gate = TestLimiter::of(&text(""));
         gate.admit(90, &ann());
         gate.replace(&text("ann: premium"));
         assert_eq!(gate.ask(&ann().cost(0)).left("api"), Some(premium - 90), "{algorithm}: up");
@@ -114,7 +114,7 @@ fn units_carry_over_a_change_up_and_down() {
 
 #[test]
 fn a_change_rescales_once_even_if_rules_are_loaded_repeatedly() {
-    let gate = Gate::of(&by_table("", ""));
+    let gate = TestLimiter::of(&by_table("", ""));
     gate.admit(90, &ann());
     for _ in 0..5 {
         gate.replace(&by_table("ann: premium", ""));
@@ -131,7 +131,7 @@ fn a_change_rescales_once_even_if_rules_are_loaded_repeatedly() {
 #[test]
 fn limits_without_carry_over_start_afresh() {
     let rule = ", carry_over: false";
-    let gate = Gate::of(&by_table("", rule));
+    let gate = TestLimiter::of(&by_table("", rule));
     gate.admit(90, &ann());
     gate.replace(&by_table("ann: premium", rule));
     assert_eq!(gate.admit(1, &ann()).left("api@premium"), Some(9_999));
@@ -143,7 +143,7 @@ fn limits_without_carry_over_start_afresh() {
 #[test]
 fn several_windows_carry_over_together() {
     let rule = |table: &str| by_table(table, "").replace("{ tier: api }", "{ tier: windows }");
-    let gate = Gate::of(&rule(""));
+    let gate = TestLimiter::of(&rule(""));
     let used = gate.admit(60, &ann());
     assert_eq!((used.left("api"), used.left("api:2")), (Some(940), Some(40)));
     gate.replace(&rule("ann: premium"));
@@ -161,7 +161,7 @@ identify:
 tiers: { free: { api: 100/min }, gold: { api: 10000/min } }
 rules: [{ name: api, key: user, limit: { tier: api } }]
 ";
-    let gate = Gate::of(text);
+    let gate = TestLimiter::of(text);
     gate.admit(100, &ann());
     gate.refuse(&ann());
     // Alternating between tiers gains nothing.
@@ -184,7 +184,7 @@ rules: [{ name: api, key: user, limit: { tier: api } }]
 overrides:
   - { caller: { user: ann }, tier: gold, from: '2026-11-01T12:00:00Z', until: '2026-11-01T13:00:00Z' }
 ";
-    let gate = Gate::of(text);
+    let gate = TestLimiter::of(text);
     let noon = crate::harness::NOVEMBER + Span::from_secs(12 * 3_600);
     let one = noon + Span::from_secs(3_600);
     for (time, tier) in [
@@ -208,7 +208,7 @@ fn a_change_never_makes_a_plan_too_long_to_decide() {
         }
         text
     };
-    let gate = Gate::of(&text(""));
+    let gate = TestLimiter::of(&text(""));
     gate.admit(1, &ann());
     gate.replace(&text("ann: premium"));
     gate.admit(1, &ann());

@@ -14,7 +14,7 @@ const STATUS: HeaderName = HeaderName::from_static("grpc-status");
 const OK: HeaderValue = HeaderValue::from_static("0");
 
 /// The body of a response.
-pub(super) enum Body {
+pub(super) enum GrpcBody {
     Empty,
     /// Bytes without trailers.
     Plain(Option<Bytes>),
@@ -27,7 +27,7 @@ pub(super) enum Body {
     Framed(tonic::body::Body),
 }
 
-impl Body {
+impl GrpcBody {
     pub(super) fn message(framed: Bytes) -> Self {
         Self::Message(framed)
     }
@@ -44,7 +44,7 @@ pub(super) fn ok_trailers() -> HeaderMap {
     trailers
 }
 
-impl hyper::body::Body for Body {
+impl hyper::body::Body for GrpcBody {
     type Data = Bytes;
     type Error = Infallible;
 

@@ -1,7 +1,7 @@
 //! Descriptors as requests: the entries and the domain become attributes.
 
 use sluicegate_rules::descriptor::{self, PURPOSE_ENTRY};
-use sluicegate_rules::{Attributes, Purpose, Request, Value};
+use sluicegate_rules::{AttributeValue, Attributes, Purpose, Request};
 use tonic::Status;
 
 use super::proto::envoy::extensions::common::ratelimit::v3::RateLimitDescriptor;
@@ -101,7 +101,7 @@ impl<'m> Descriptor<'m> {
 }
 
 impl Attributes for Descriptor<'_> {
-    fn get(&self, name: &str) -> Option<Value<'_>> {
+    fn get(&self, name: &str) -> Option<AttributeValue<'_>> {
         let entries = self.entries().map(|entry| (entry.key.as_str(), entry.value.as_str()));
         descriptor::attribute(name, self.domain, &entries)
     }

@@ -1,7 +1,7 @@
 //! Limit overrides: limits that descriptors bring instead of those of rules.
 
 use sluicegate::{Check, Cost, Key, Limit, Operation};
-use sluicegate_rules::{Algorithm, Purpose};
+use sluicegate_rules::{AlgorithmName, Purpose};
 use tonic::Status;
 
 use super::descriptor::Descriptor;
@@ -13,16 +13,16 @@ pub(super) const NAME: &str = "descriptor";
 
 /// The limit that a descriptor brings, and the key of its counter.
 #[derive(Debug)]
-pub(super) struct Override {
+pub(super) struct DescriptorOverride {
     limit: Limit,
     key: Vec<u8>,
-    pub(super) algorithm: Algorithm,
+    pub(super) algorithm: AlgorithmName,
     /// The amount as it was sent.
     pub(super) amount: u32,
     pub(super) unit: RateLimitUnit,
 }
 
-impl Override {
+impl DescriptorOverride {
     /// Returns the limit of a descriptor, if it brings one.
     pub(super) fn of(descriptor: &Descriptor<'_>) -> Option<Result<Self, Status>> {
         let sent = descriptor.message.limit?;
@@ -40,8 +40,8 @@ impl Override {
         })?;
         // Months differ in length, so that they need a calendar window.
         let algorithm = match unit {
-            RateLimitUnit::Month | RateLimitUnit::Year => Algorithm::FixedWindow,
-            _ => Algorithm::TokenBucket,
+            RateLimitUnit::Month | RateLimitUnit::Year => AlgorithmName::FixedWindow,
+            _ => AlgorithmName::TokenBucket,
         };
         let invalid = |error: String| {
             Status::invalid_argument(format!(
@@ -50,7 +50,7 @@ impl Override {
         };
         let quota = quota.map_err(|error| invalid(error.to_string()))?;
         let limit = match algorithm {
-            Algorithm::FixedWindow => Limit::fixed_window(NAME, quota),
+            AlgorithmName::FixedWindow => Limit::fixed_window(NAME, quota),
             _ => Limit::token_bucket(NAME, quota),
         };
         let limit = limit.map_err(|error| invalid(error.reason().to_string()))?;

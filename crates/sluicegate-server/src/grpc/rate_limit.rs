@@ -8,7 +8,7 @@ use tracing::debug;
 
 use super::descriptor::{self, Descriptor};
 use super::framing;
-use super::overrides::Override;
+use super::overrides::DescriptorOverride;
 use super::proto::envoy::service::ratelimit::v3::RateLimitRequest;
 use super::response::{self, RateLimitCall};
 use crate::context::Context;
@@ -29,9 +29,9 @@ pub(super) async fn answer<S: StoreStats>(
         Err(status) => return Err(status),
     };
     let descriptors = descriptor::all(&call)?;
-    let own = |descriptor| Override::of(descriptor).transpose();
+    let own = |descriptor| DescriptorOverride::of(descriptor).transpose();
     let has_override = call.descriptors.iter().any(|descriptor| descriptor.limit.is_some());
-    let overrides: Vec<Option<Override>> = if has_override {
+    let overrides: Vec<Option<DescriptorOverride>> = if has_override {
         descriptors.iter().map(own).collect::<Result<_, _>>()?
     } else {
         Vec::new()
@@ -61,7 +61,7 @@ fn refuse_invalid(why: &str) -> Bytes {
     framing::seal(response::invalid_call(why))
 }
 
-fn part<'a>(descriptor: &'a Descriptor<'_>, own: Option<&'a Override>) -> GroupItem<'a> {
+fn part<'a>(descriptor: &'a Descriptor<'_>, own: Option<&'a DescriptorOverride>) -> GroupItem<'a> {
     match own {
         Some(own) => GroupItem::Own(own.check(descriptor)),
         None => GroupItem::Rules(descriptor.request(), descriptor.purpose),
@@ -71,7 +71,7 @@ fn part<'a>(descriptor: &'a Descriptor<'_>, own: Option<&'a Override>) -> GroupI
 fn count<'o, S: StoreStats>(
     context: &Context<S>,
     group: &GroupEvaluation<'_>,
-    own: &impl Fn(usize) -> Option<&'o Override>,
+    own: &impl Fn(usize) -> Option<&'o DescriptorOverride>,
 ) {
     for (index, part) in group.parts.iter().enumerate() {
         match (own(index), part.verdict) {

@@ -10,9 +10,9 @@ use tonic::codegen::Service;
 use tonic_reflection::server::Builder;
 use tonic_reflection::server::v1::{ServerReflection, ServerReflectionServer};
 
-use super::body::Body;
+use super::body::GrpcBody;
 use super::proto::DESCRIPTORS;
-use super::{Answer, failed};
+use super::{GrpcResponse, failed};
 
 /// The reflection service.
 pub(super) struct Reflection {
@@ -47,9 +47,9 @@ impl Reflection {
         path.starts_with("/grpc.reflection.v1.ServerReflection/")
     }
 
-    pub(super) async fn answer(&self, request: Request<Incoming>) -> Answer {
+    pub(super) async fn answer(&self, request: Request<Incoming>) -> GrpcResponse {
         match self.service.call(request).await {
-            Some(answer) => answer.map(Body::Framed),
+            Some(answer) => answer.map(GrpcBody::Framed),
             None => failed(&Status::internal("reflection failed")),
         }
     }

@@ -11,7 +11,7 @@ use sluicegate_rules::GroupEvaluation;
 use self::status::LimitStatus;
 use super::descriptor::Descriptor;
 use super::framing::PREFIX;
-use super::overrides::Override;
+use super::overrides::DescriptorOverride;
 use super::proto::envoy::service::ratelimit::v3::rate_limit_response::Code;
 use super::protobuf_writer::ProtobufWriter;
 
@@ -39,7 +39,7 @@ pub(super) struct RateLimitCall<'a, 'm, O> {
 }
 
 /// Writes the response, after space for the message prefix.
-pub(super) fn write<'o, O: Fn(usize) -> Option<&'o Override>>(
+pub(super) fn write<'o, O: Fn(usize) -> Option<&'o DescriptorOverride>>(
     call: &RateLimitCall<'_, '_, O>,
     group: &GroupEvaluation<'_>,
     now: impl FnOnce() -> Time,

@@ -8,7 +8,7 @@ pub(crate) mod writer;
 
 pub(super) use self::batch::{FromJson, list};
 pub(super) use self::errors::ErrorCollector;
-pub(super) use self::fields::{Field, Fields, object};
+pub(super) use self::fields::{Fields, JsonField, object};
 pub(super) use self::value::JsonValue;
 
 use super::request_error::RequestError;

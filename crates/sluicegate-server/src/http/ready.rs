@@ -12,20 +12,20 @@ use sluicegate_http::FieldError;
 use sluicegate_redis::ServerHealth;
 
 use super::request_error::RequestError;
-use super::{Answer, json_response};
+use super::{HttpResponse, json_response};
 use crate::store_stats::RemoteStats;
 
 const STRICT: &str = "strict";
 
 #[derive(Serialize)]
-struct Body<'a> {
+struct ReadyBody<'a> {
     ready: bool,
     degraded: bool,
-    store: Store<'a>,
+    store: StoreReadiness<'a>,
 }
 
 #[derive(Serialize)]
-struct Store<'a> {
+struct StoreReadiness<'a> {
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     state: Option<&'static str>,
@@ -65,7 +65,7 @@ struct Primary<'a> {
     slots: Option<usize>,
 }
 
-impl Store<'_> {
+impl StoreReadiness<'_> {
     const MEMORY: Self = Self {
         kind: "memory",
         state: None,
@@ -81,7 +81,7 @@ impl Store<'_> {
     };
 }
 
-impl<'a> From<&'a RemoteStats> for Store<'a> {
+impl<'a> From<&'a RemoteStats> for StoreReadiness<'a> {
     fn from(RemoteStats { health, counts }: &'a RemoteStats) -> Self {
         let server = health.server.as_ref();
         let (address, parts) = match &*health.parts {
@@ -124,7 +124,7 @@ const fn state(up: bool) -> &'static str {
 pub(super) fn answer(
     shared: Option<&RemoteStats>,
     query: Option<&str>,
-) -> Result<Answer, RequestError> {
+) -> Result<HttpResponse, RequestError> {
     let strict = match query {
         None | Some("") => false,
         // Some clients append `=` to a parameter without a value.
@@ -136,8 +136,8 @@ pub(super) fn answer(
     };
     let degraded = shared.is_some_and(|shared| !shared.health.up);
     let ready = !(strict && degraded);
-    let store = shared.map_or(Store::MEMORY, Store::from);
-    let body = Body { ready, degraded, store };
+    let store = shared.map_or(StoreReadiness::MEMORY, StoreReadiness::from);
+    let body = ReadyBody { ready, degraded, store };
     // Serializing texts and numbers does not fail.
     let mut answer = json_response(serde_json::to_vec(&body).unwrap_or_default());
     if !ready {

@@ -6,7 +6,7 @@ use hyper::{Method, Response, StatusCode};
 use sluicegate::{CheckError, Limiter};
 use sluicegate_http::{FieldError, Problem};
 
-use super::Answer;
+use super::HttpResponse;
 use super::route::Route;
 
 const CONTENT_TYPE: HeaderValue = HeaderValue::from_static(Problem::CONTENT_TYPE);
@@ -92,7 +92,7 @@ impl RequestError {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, detail)
     }
 
-    pub(super) fn into_answer(self) -> Answer {
+    pub(super) fn into_answer(self) -> HttpResponse {
         let body = Problem::undecided(self.status, &self.detail, &self.errors);
         // Serializing texts and numbers does not fail.
         let mut answer = Response::new(Full::from(serde_json::to_vec(&body).unwrap_or_default()));

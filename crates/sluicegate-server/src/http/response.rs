@@ -14,7 +14,7 @@ use sluicegate_rules::{Evaluation, HeaderSettings, PlanOutcome};
 
 pub(super) use self::batch::Verdicts;
 pub(super) use self::decisions::{DecisionJson, Decisions};
-use super::Answer;
+use super::HttpResponse;
 use super::json::writer::{JsonWriter, name};
 
 /// The response to a request that was decided.
@@ -92,7 +92,7 @@ impl<'a> CheckResponse<'a> {
         let strictest = verdict.strictest().and_then(|strictest| {
             let check = checks.get(strictest.check)?;
             // A shadow blocks no request, so that only the operator needs its state.
-            (check.gate() == Mode::Enforce).then_some(strictest.decision)
+            (check.mode() == Mode::Enforce).then_some(strictest.decision)
         });
         let refusal = strictest.filter(|_| !verdict.is_allowed());
         let refusal = refusal.and_then(Decision::refusal);
@@ -164,7 +164,7 @@ impl<'a> CheckResponse<'a> {
         self,
         deny_status: Option<StatusCode>,
         now: impl FnOnce() -> Time,
-    ) -> Answer {
+    ) -> HttpResponse {
         let status = self.status(deny_status);
         let mut body = Vec::new();
         if may_have_body(status) {
@@ -192,7 +192,7 @@ impl<'a> CheckResponse<'a> {
         self,
         deny_status: Option<StatusCode>,
         now: impl FnOnce() -> Time,
-    ) -> Answer {
+    ) -> HttpResponse {
         let status = self.status(deny_status);
         let problem = self.info.problem(status.as_u16()).filter(|_| may_have_body(status));
         let body = problem.and_then(|problem| serde_json::to_vec(&problem.for_callers()).ok());

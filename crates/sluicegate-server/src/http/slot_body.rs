@@ -6,14 +6,14 @@ use sluicegate_http::FieldError;
 use sluicegate_rules::InvalidSlot;
 
 use super::json;
-use super::json::{ErrorCollector, Field, JsonValue};
+use super::json::{ErrorCollector, JsonField, JsonValue};
 use super::request_error::RequestError;
 
 /// The only field of the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Slot;
+struct SlotBody;
 
-impl Field for Slot {
+impl JsonField for SlotBody {
     const ALL: &'static [Self] = &[Self];
     const EXAMPLE: &'static str = r#"{"slot":"the `slot` that /v1/check returned"}"#;
 
@@ -26,18 +26,18 @@ impl Field for Slot {
 pub(super) fn read(body: &[u8]) -> Result<Cow<'_, str>, Vec<FieldError>> {
     let mut fields = json::object(body)?;
     let mut errors = ErrorCollector::new(&fields);
-    let slot = match fields.take(Slot) {
+    let slot = match fields.take(SlotBody) {
         Some(JsonValue::Text(slot)) => Some(slot),
         Some(found) => {
             let detail = format!("found {found}; use the `slot` that /v1/check returned");
-            errors.add(Slot, detail)
+            errors.add(SlotBody, detail)
         }
-        None => errors.add(Slot, "it is missing; send the slot"),
+        None => errors.add(SlotBody, "it is missing; send the slot"),
     };
     errors.finish(slot)
 }
 
 /// Creates the error of an invalid slot.
 pub(super) fn invalid_slot(error: InvalidSlot) -> RequestError {
-    RequestError::invalid(vec![Slot.error(error.to_string())])
+    RequestError::invalid(vec![SlotBody.error(error.to_string())])
 }

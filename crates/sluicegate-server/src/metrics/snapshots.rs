@@ -22,7 +22,7 @@ impl Snapshots {
     }
 
     /// Reports the outcome of a snapshot.
-    pub fn tell(&self, outcome: &Result<SaveReport, SnapshotWriteError>) {
+    pub fn record(&self, outcome: &Result<SaveReport, SnapshotWriteError>) {
         match outcome {
             Ok(saved) => {
                 let seconds = saved.taken.as_micros() / 1_000_000;

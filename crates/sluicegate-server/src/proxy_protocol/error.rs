@@ -5,17 +5,17 @@ use std::fmt;
 /// The first bytes of a connection are not a valid PROXY header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ProxyError {
-    reason: Reason,
+    reason: HeaderFault,
 }
 
-impl From<Reason> for ProxyError {
-    fn from(reason: Reason) -> Self {
+impl From<HeaderFault> for ProxyError {
+    fn from(reason: HeaderFault) -> Self {
         Self { reason }
     }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Reason {
+pub(super) enum HeaderFault {
     Signature { at: usize, found: u8 },
     // Version 1.
     Protocol(Box<str>),
@@ -35,7 +35,7 @@ pub(super) enum Reason {
     TooLong { found: usize },
 }
 
-impl Reason {
+impl HeaderFault {
     /// Escapes bytes of a header, so that an error can contain them.
     pub(super) fn escape(bytes: &[u8]) -> Box<str> {
         bytes.escape_ascii().to_string().into()
@@ -45,54 +45,54 @@ impl Reason {
 impl fmt::Display for ProxyError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.reason {
-            Reason::Signature { at, found } => {
+            HeaderFault::Signature { at, found } => {
                 let (position, found) = (at + 1, found.escape_ascii());
                 write!(f, "no PROXY header: byte {position} of the connection is `{found}`")
             }
-            Reason::Protocol(found) => write!(
+            HeaderFault::Protocol(found) => write!(
                 f,
                 "the protocol of the PROXY line is `{found}`; it must be TCP4, TCP6 or UNKNOWN"
             ),
-            Reason::Address { field, version, found } => {
+            HeaderFault::Address { field, version, found } => {
                 write!(f, "the {field} of the PROXY line is `{found}`, not an IPv{version} address")
             }
-            Reason::Port { field, found } => write!(
+            HeaderFault::Port { field, found } => write!(
                 f,
                 "the {field} of the PROXY line is `{found}`; it must be a number from 0 to \
                  65535 without leading zeros"
             ),
-            Reason::Missing { field } => write!(f, "the PROXY line ends before its {field}"),
-            Reason::Leftover(found) => {
+            HeaderFault::Missing { field } => write!(f, "the PROXY line ends before its {field}"),
+            HeaderFault::Leftover(found) => {
                 write!(f, "the PROXY line continues with `{found}` after its destination port")
             }
-            Reason::Unprintable(found) => {
+            HeaderFault::Unprintable(found) => {
                 write!(f, "the PROXY line contains the byte `{}`", found.escape_ascii())
             }
-            Reason::BareReturn(found) => write!(
+            HeaderFault::BareReturn(found) => write!(
                 f,
                 "the PROXY line has `{}` after its carriage return; it must be a line feed",
                 found.escape_ascii()
             ),
-            Reason::LineTooLong => {
+            HeaderFault::LineTooLong => {
                 write!(f, "the PROXY line does not end within {} bytes", super::v1::MAX_LINE)
             }
-            Reason::Version(found) => {
+            HeaderFault::Version(found) => {
                 write!(f, "the PROXY header has version {found}; it must be 1 or 2")
             }
-            Reason::Command(found) => {
+            HeaderFault::Command(found) => {
                 write!(f, "the PROXY header has command {found}; it must be 0 (LOCAL) or 1 (PROXY)")
             }
-            Reason::Family(found) => {
+            HeaderFault::Family(found) => {
                 write!(f, "the PROXY header has address family {found}; it must be 0 to 3")
             }
-            Reason::Transport(found) => {
+            HeaderFault::Transport(found) => {
                 write!(f, "the PROXY header has transport {found}; it must be 0 to 2")
             }
-            Reason::TooShort { found, least } => write!(
+            HeaderFault::TooShort { found, least } => write!(
                 f,
                 "the PROXY header has {found} bytes for addresses that take at least {least}"
             ),
-            Reason::TooLong { found } => {
+            HeaderFault::TooLong { found } => {
                 write!(
                     f,
                     "the PROXY header has at least {found} bytes; {} are allowed",

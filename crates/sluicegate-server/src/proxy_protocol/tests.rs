@@ -86,7 +86,7 @@ const LONGEST_UNKNOWN: &str = "PROXY UNKNOWN ffff:ffff:ffff:ffff:ffff:ffff:ffff:
 fn parses_valid_headers_before_any_payload() {
     assert_eq!((LONGEST_SIX.len(), LONGEST_UNKNOWN.len()), (104, 107));
     for (bytes, source) in valid_headers() {
-        let header = Ok(Parsed::Header { length: bytes.len(), source });
+        let header = Ok(ParsedHeader::Header { length: bytes.len(), source });
         assert_eq!(parse(&bytes), header, "{}", bytes.escape_ascii());
         for payload in ["GET / HTTP/1.1\r\n", "\r\n", "PROXY UNKNOWN\r\n", "\0"] {
             assert_eq!(parse(&[&bytes, payload.as_bytes()].concat()), header);
@@ -99,7 +99,7 @@ fn every_prefix_of_a_valid_header_is_incomplete() {
     for (bytes, _) in valid_headers() {
         for end in 0..bytes.len() {
             let cut = &bytes[..end];
-            assert_eq!(parse(cut), Ok(Parsed::Incomplete), "{}", cut.escape_ascii());
+            assert_eq!(parse(cut), Ok(ParsedHeader::Incomplete), "{}", cut.escape_ascii());
         }
     }
 }
@@ -122,9 +122,13 @@ fn every_prefix_of_an_address_is_incomplete() {
             format!("PROXY TCP6 {head}:{} ::{} 1 2\r\n", four(bits), four(bits)),
         ] {
             for end in 0..line.len() {
-                assert_eq!(parse(&line.as_bytes()[..end]), Ok(Parsed::Incomplete), "{line:.end$}");
+                assert_eq!(
+                    parse(&line.as_bytes()[..end]),
+                    Ok(ParsedHeader::Incomplete),
+                    "{line:.end$}"
+                );
             }
-            assert!(matches!(parse(line.as_bytes()), Ok(Parsed::Header { .. })), "{line}");
+            assert!(matches!(parse(line.as_bytes()), Ok(ParsedHeader::Header { .. })), "{line}");
         }
     }
 }
@@ -148,7 +152,7 @@ fn a_flipped_bit_in_a_signature_is_an_error() {
                     let early = parse(&damaged[..=at.max(1)]);
                     assert!(early.is_err(), "{}", damaged.escape_ascii());
                 }
-                if let Ok(Parsed::Header { length, .. }) = parsed {
+                if let Ok(ParsedHeader::Header { length, .. }) = parsed {
                     assert!(length <= damaged.len());
                 }
             }
@@ -171,12 +175,12 @@ fn random_bytes_are_parsed_or_refused() {
             _ => *random.pick(b"0123456789abcdef.: \r\n!\"\x11\x21"),
         }));
         // More bytes neither make an invalid header valid nor a valid one invalid.
-        let mut before = Ok(Parsed::Incomplete);
+        let mut before = Ok(ParsedHeader::Incomplete);
         for end in 0..=bytes.len() {
             let now = parse(&bytes[..end]);
             match before {
-                Ok(Parsed::Incomplete) => {}
-                Ok(Parsed::Header { .. }) => assert_eq!(now, before),
+                Ok(ParsedHeader::Incomplete) => {}
+                Ok(ParsedHeader::Header { .. }) => assert_eq!(now, before),
                 Err(_) => assert!(now.is_err(), "{}", bytes.escape_ascii()),
             }
             before = now;
@@ -266,7 +270,7 @@ fn refuses_at_the_first_invalid_byte_with_a_message() {
         let shown = bytes.escape_ascii().to_string();
         let found = parse(&bytes).expect_err(&shown).to_string();
         assert_eq!(found, message);
-        assert_eq!(parse(&bytes[..bytes.len() - 1]), Ok(Parsed::Incomplete), "{shown}");
+        assert_eq!(parse(&bytes[..bytes.len() - 1]), Ok(ParsedHeader::Incomplete), "{shown}");
     }
 }
 

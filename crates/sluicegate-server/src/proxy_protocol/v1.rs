@@ -3,65 +3,71 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::str::{self, FromStr};
 
-use super::error::Reason;
-use super::{Parsed, after_signature};
+use super::error::HeaderFault;
+use super::{ParsedHeader, after_signature};
 
 /// The length of the longest line, with its end.
 pub(super) const MAX_LINE: usize = 107;
 
 const SIGNATURE: &[u8] = b"PROXY ";
 
-pub(super) fn parse(bytes: &[u8]) -> Result<Parsed, Reason> {
-    let Some(body) = after_signature(SIGNATURE, bytes)? else { return Ok(Parsed::Incomplete) };
+pub(super) fn parse(bytes: &[u8]) -> Result<ParsedHeader, HeaderFault> {
+    let Some(body) = after_signature(SIGNATURE, bytes)? else {
+        return Ok(ParsedHeader::Incomplete);
+    };
     // The carriage return must leave room for the line feed.
     let room = MAX_LINE - 1 - SIGNATURE.len();
     let Some(end) = body.iter().take(room).position(|byte| *byte == b'\r') else {
-        read(&mut Words { rest: Some(body), is_complete: false })?;
-        return if body.len() < room { Ok(Parsed::Incomplete) } else { Err(Reason::LineTooLong) };
+        read(&mut HeaderTokens { rest: Some(body), is_complete: false })?;
+        return if body.len() < room {
+            Ok(ParsedHeader::Incomplete)
+        } else {
+            Err(HeaderFault::LineTooLong)
+        };
     };
-    let read = read(&mut Words { rest: body.get(..end), is_complete: true })?;
+    let read = read(&mut HeaderTokens { rest: body.get(..end), is_complete: true })?;
     match (read, body.get(end + 1)) {
         (Some(source), Some(b'\n')) => {
-            Ok(Parsed::Header { length: SIGNATURE.len() + end + 2, source: source.0 })
+            Ok(ParsedHeader::Header { length: SIGNATURE.len() + end + 2, source: source.0 })
         }
-        (_, Some(other)) => Err(Reason::BareReturn(*other)),
-        (_, None) => Ok(Parsed::Incomplete),
+        (_, Some(other)) => Err(HeaderFault::BareReturn(*other)),
+        (_, None) => Ok(ParsedHeader::Incomplete),
     }
 }
 
 /// The source address of a complete line; none for UNKNOWN.
-struct Source(Option<SocketAddr>);
+struct SourceAddress(Option<SocketAddr>);
 
 /// Parses a line, or the start of one: that returns `None` or the first error.
-fn read(words: &mut Words<'_>) -> Result<Option<Source>, Reason> {
+fn read(words: &mut HeaderTokens<'_>) -> Result<Option<SourceAddress>, HeaderFault> {
     let is_complete = words.is_complete;
     match words.next() {
-        Some(Word::Complete(b"TCP4")) => read_addresses::<Ipv4Addr>(words, 4),
-        Some(Word::Complete(b"TCP6")) => read_addresses::<Ipv6Addr>(words, 6),
-        Some(Word::Complete(b"UNKNOWN")) => {
+        Some(HeaderToken::Complete(b"TCP4")) => read_addresses::<Ipv4Addr>(words, 4),
+        Some(HeaderToken::Complete(b"TCP6")) => read_addresses::<Ipv6Addr>(words, 6),
+        Some(HeaderToken::Complete(b"UNKNOWN")) => {
             // The rest is ignored, but must have no byte that another parser takes for a line end.
             let rest = words.rest.unwrap_or_default();
             match rest.iter().find(|byte| !matches!(byte, b' '..=b'~')) {
-                Some(found) => Err(Reason::Unprintable(*found)),
-                None => Ok(is_complete.then_some(Source(None))),
+                Some(found) => Err(HeaderFault::Unprintable(*found)),
+                None => Ok(is_complete.then_some(SourceAddress(None))),
             }
         }
-        Some(Word::Partial(start))
+        Some(HeaderToken::Partial(start))
             if [&b"TCP4"[..], b"TCP6", b"UNKNOWN"].iter().any(|name| name.starts_with(start)) =>
         {
             Ok(None)
         }
-        Some(Word::Complete(found) | Word::Partial(found)) => {
-            Err(Reason::Protocol(Reason::escape(found)))
+        Some(HeaderToken::Complete(found) | HeaderToken::Partial(found)) => {
+            Err(HeaderFault::Protocol(HeaderFault::escape(found)))
         }
-        None => Err(Reason::Missing { field: "protocol" }),
+        None => Err(HeaderFault::Missing { field: "protocol" }),
     }
 }
 
 fn read_addresses<A: FromStr + Into<IpAddr>>(
-    words: &mut Words<'_>,
+    words: &mut HeaderTokens<'_>,
     version: u8,
-) -> Result<Option<Source>, Reason> {
+) -> Result<Option<SourceAddress>, HeaderFault> {
     let Some(source) = read_address::<A>(words, version, "source address")? else {
         return Ok(None);
     };
@@ -71,24 +77,24 @@ fn read_addresses<A: FromStr + Into<IpAddr>>(
     let Some(port) = read_port(words, "source port")? else { return Ok(None) };
     let Some(_) = read_port(words, "destination port")? else { return Ok(None) };
     match words.next() {
-        Some(Word::Complete(found) | Word::Partial(found)) => {
-            Err(Reason::Leftover(Reason::escape(found)))
+        Some(HeaderToken::Complete(found) | HeaderToken::Partial(found)) => {
+            Err(HeaderFault::Leftover(HeaderFault::escape(found)))
         }
-        None => Ok(Some(Source(Some(SocketAddr::new(source.to_canonical(), port))))),
+        None => Ok(Some(SourceAddress(Some(SocketAddr::new(source.to_canonical(), port))))),
     }
 }
 
 fn read_address<A: FromStr + Into<IpAddr>>(
-    words: &mut Words<'_>,
+    words: &mut HeaderTokens<'_>,
     version: u8,
     field: &'static str,
-) -> Result<Option<IpAddr>, Reason> {
+) -> Result<Option<IpAddr>, HeaderFault> {
     let (read, found) = match words.next() {
-        Some(Word::Complete(text)) => (address::<A>(text).map(Some), text),
-        Some(Word::Partial(start)) => (begins_address::<A>(start).then_some(None), start),
-        None => return Err(Reason::Missing { field }),
+        Some(HeaderToken::Complete(text)) => (address::<A>(text).map(Some), text),
+        Some(HeaderToken::Partial(start)) => (begins_address::<A>(start).then_some(None), start),
+        None => return Err(HeaderFault::Missing { field }),
     };
-    read.ok_or_else(|| Reason::Address { field, version, found: Reason::escape(found) })
+    read.ok_or_else(|| HeaderFault::Address { field, version, found: HeaderFault::escape(found) })
 }
 
 fn address<A: FromStr + Into<IpAddr>>(text: &[u8]) -> Option<IpAddr> {
@@ -102,15 +108,18 @@ fn begins_address<A: FromStr + Into<IpAddr>>(start: &[u8]) -> bool {
     ENDINGS.iter().any(|ending| address::<A>(&[start, ending].concat()).is_some())
 }
 
-fn read_port(words: &mut Words<'_>, field: &'static str) -> Result<Option<u16>, Reason> {
+fn read_port(
+    words: &mut HeaderTokens<'_>,
+    field: &'static str,
+) -> Result<Option<u16>, HeaderFault> {
     let (read, found) = match words.next() {
-        Some(Word::Complete(text)) => (port(text).map(Some), text),
-        Some(Word::Partial(start)) => {
+        Some(HeaderToken::Complete(text)) => (port(text).map(Some), text),
+        Some(HeaderToken::Partial(start)) => {
             ((start.is_empty() || port(start).is_some()).then_some(None), start)
         }
-        None => return Err(Reason::Missing { field }),
+        None => return Err(HeaderFault::Missing { field }),
     };
-    read.ok_or_else(|| Reason::Port { field, found: Reason::escape(found) })
+    read.ok_or_else(|| HeaderFault::Port { field, found: HeaderFault::escape(found) })
 }
 
 fn port(text: &[u8]) -> Option<u16> {
@@ -120,24 +129,24 @@ fn port(text: &[u8]) -> Option<u16> {
 }
 
 /// The words of a line, separated by exactly one space.
-struct Words<'l> {
+struct HeaderTokens<'l> {
     rest: Option<&'l [u8]>,
     /// Whether the line is complete. If not, its last word may continue.
     is_complete: bool,
 }
 
-enum Word<'l> {
+enum HeaderToken<'l> {
     Complete(&'l [u8]),
     Partial(&'l [u8]),
 }
 
-impl<'l> Words<'l> {
-    fn next(&mut self) -> Option<Word<'l>> {
+impl<'l> HeaderTokens<'l> {
+    fn next(&mut self) -> Option<HeaderToken<'l>> {
         let rest = self.rest.take()?;
         let mut parts = rest.splitn(2, |byte| *byte == b' ');
         let word = parts.next()?;
         self.rest = parts.next();
         let open = self.rest.is_none() && !self.is_complete;
-        Some(if open { Word::Partial(word) } else { Word::Complete(word) })
+        Some(if open { HeaderToken::Partial(word) } else { HeaderToken::Complete(word) })
     }
 }

@@ -2,68 +2,70 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use super::error::Reason;
-use super::{MAX_LENGTH, Parsed, after_signature};
+use super::error::HeaderFault;
+use super::{MAX_LENGTH, ParsedHeader, after_signature};
 
 const SIGNATURE: &[u8] = b"\r\n\r\n\0\r\nQUIT\n";
 
 /// The length of the signature and the four bytes after it.
 const FIXED: usize = SIGNATURE.len() + 4;
 
-pub(super) fn parse(bytes: &[u8]) -> Result<Parsed, Reason> {
-    let Some(body) = after_signature(SIGNATURE, bytes)? else { return Ok(Parsed::Incomplete) };
+pub(super) fn parse(bytes: &[u8]) -> Result<ParsedHeader, HeaderFault> {
+    let Some(body) = after_signature(SIGNATURE, bytes)? else {
+        return Ok(ParsedHeader::Incomplete);
+    };
     let mut body = body.iter().copied();
-    let Some(version_and_command) = body.next() else { return Ok(Parsed::Incomplete) };
+    let Some(version_and_command) = body.next() else { return Ok(ParsedHeader::Incomplete) };
     let proxied = is_proxied(version_and_command)?;
-    let Some(family_and_transport) = body.next() else { return Ok(Parsed::Incomplete) };
+    let Some(family_and_transport) = body.next() else { return Ok(ParsedHeader::Incomplete) };
     // A proxy that connects for itself may send any value here.
     let addresses =
-        if proxied { Addresses::from_byte(family_and_transport)? } else { Addresses::None };
+        if proxied { AddressBlock::from_byte(family_and_transport)? } else { AddressBlock::None };
 
-    let Some(high) = body.next() else { return Ok(Parsed::Incomplete) };
+    let Some(high) = body.next() else { return Ok(ParsedHeader::Incomplete) };
     let low = body.next();
     let following = usize::from(u16::from_be_bytes([high, low.unwrap_or(0)]));
     let length = FIXED + following;
     if length > MAX_LENGTH {
-        return Err(Reason::TooLong { found: length });
+        return Err(HeaderFault::TooLong { found: length });
     }
     if low.is_none() {
-        return Ok(Parsed::Incomplete);
+        return Ok(ParsedHeader::Incomplete);
     }
     let least = addresses.size();
     if following < least {
-        return Err(Reason::TooShort { found: following, least });
+        return Err(HeaderFault::TooShort { found: following, least });
     }
     // Extensions follow the addresses; none of them has the source address.
     match bytes.get(FIXED..length) {
-        Some(block) => Ok(Parsed::Header { length, source: addresses.source(block) }),
-        None => Ok(Parsed::Incomplete),
+        Some(block) => Ok(ParsedHeader::Header { length, source: addresses.source(block) }),
+        None => Ok(ParsedHeader::Incomplete),
     }
 }
 
-fn is_proxied(version_and_command: u8) -> Result<bool, Reason> {
+fn is_proxied(version_and_command: u8) -> Result<bool, HeaderFault> {
     match (version_and_command >> 4, version_and_command & 0xf) {
         (2, 0) => Ok(false),
         (2, 1) => Ok(true),
-        (2, command) => Err(Reason::Command(command)),
-        (version, _) => Err(Reason::Version(version)),
+        (2, command) => Err(HeaderFault::Command(command)),
+        (version, _) => Err(HeaderFault::Version(version)),
     }
 }
 
 /// The kind of the addresses in the header.
 #[derive(Clone, Copy)]
-enum Addresses {
+enum AddressBlock {
     None,
     V4,
     V6,
     Unix,
 }
 
-impl Addresses {
-    fn from_byte(family_and_transport: u8) -> Result<Self, Reason> {
+impl AddressBlock {
+    fn from_byte(family_and_transport: u8) -> Result<Self, HeaderFault> {
         match (family_and_transport >> 4, family_and_transport & 0xf) {
-            (family @ 4.., _) => Err(Reason::Family(family)),
-            (_, transport @ 3..) => Err(Reason::Transport(transport)),
+            (family @ 4.., _) => Err(HeaderFault::Family(family)),
+            (_, transport @ 3..) => Err(HeaderFault::Transport(transport)),
             (0, _) | (_, 0) => Ok(Self::None),
             (1, _) => Ok(Self::V4),
             (2, _) => Ok(Self::V6),

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use sluicegate::{CheckError, Cost, Store};
-use sluicegate_rules::{Attributes, Evaluation, Request, RuleLimiter, Value};
+use sluicegate_rules::{AttributeValue, Attributes, Evaluation, Request, RuleLimiter};
 use tracing::debug;
 
 use super::arguments::Arguments;
@@ -34,7 +34,7 @@ struct QueuedCheck {
 
 /// An error in the arguments of a `SLUICEGATE.CHECK`.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum ArgumentError {
+pub(super) enum CheckArgumentError {
     NoValue(Vec<u8>),
     TooMany { found: usize },
     NotText(Vec<u8>),
@@ -52,7 +52,7 @@ impl Checks {
         &mut self,
         first: usize,
         arguments: Arguments<'_>,
-    ) -> Result<(), ArgumentError> {
+    ) -> Result<(), CheckArgumentError> {
         let fields = CheckFields { arguments };
         let cost = fields.validate()?;
         self.queue.push(QueuedCheck { first, count: arguments.len(), cost });
@@ -115,26 +115,26 @@ impl<'a> CheckFields<'a> {
     }
 
     /// Validates the attributes, and returns the cost if there is one.
-    fn validate(&self) -> Result<Option<u64>, ArgumentError> {
+    fn validate(&self) -> Result<Option<u64>, CheckArgumentError> {
         let found = self.pairs().count();
         if found > MAX_ATTRIBUTES {
-            return Err(ArgumentError::TooMany { found });
+            return Err(CheckArgumentError::TooMany { found });
         }
         let mut cost = None;
         for (index, (name, value)) in self.pairs().enumerate() {
-            let Some(value) = value else { return Err(ArgumentError::NoValue(name.to_vec())) };
+            let Some(value) = value else { return Err(CheckArgumentError::NoValue(name.to_vec())) };
             let is_cost = name.eq_ignore_ascii_case(COST);
             let same =
                 |other: &[u8]| other == name || (is_cost && other.eq_ignore_ascii_case(COST));
             if self.pairs().take(index).any(|(other, _)| same(other)) {
-                return Err(ArgumentError::Twice(name.to_vec()));
+                return Err(CheckArgumentError::Twice(name.to_vec()));
             }
             let (Ok(_), Ok(text)) = (str::from_utf8(name), str::from_utf8(value)) else {
-                return Err(ArgumentError::NotText(name.to_vec()));
+                return Err(CheckArgumentError::NotText(name.to_vec()));
             };
             if is_cost {
                 let units = text.parse().ok().filter(|units| Cost::new(*units).is_ok());
-                cost = Some(units.ok_or_else(|| ArgumentError::Cost(value.to_vec()))?);
+                cost = Some(units.ok_or_else(|| CheckArgumentError::Cost(value.to_vec()))?);
             }
         }
         Ok(cost)
@@ -142,10 +142,10 @@ impl<'a> CheckFields<'a> {
 }
 
 impl Attributes for CheckFields<'_> {
-    fn get(&self, name: &str) -> Option<Value<'_>> {
+    fn get(&self, name: &str) -> Option<AttributeValue<'_>> {
         let same = |found: &[u8]| found == name.as_bytes() && !found.eq_ignore_ascii_case(COST);
         let (_, value) = self.pairs().find(|(found, _)| same(found))?;
-        str::from_utf8(value?).ok().map(Value::Text)
+        str::from_utf8(value?).ok().map(AttributeValue::Text)
     }
 }
 
@@ -191,7 +191,7 @@ fn answer(response: &CheckResponse<'_>, replies: &mut ReplyWriter, version: Vers
     }
 }
 
-impl fmt::Display for ArgumentError {
+impl fmt::Display for CheckArgumentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoValue(name) => write!(

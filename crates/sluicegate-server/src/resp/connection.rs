@@ -27,7 +27,7 @@ const LINGER_TIME: Duration = Duration::from_secs(1);
 const LINGER_BYTES: usize = 2 * 1_024 * 1_024;
 
 /// One connection.
-pub(super) struct Connection<S> {
+pub(super) struct RespConnection<S> {
     resp: Arc<Resp<S>>,
     stream: AcceptedStream,
     session: Session,
@@ -49,7 +49,7 @@ enum ReadOutcome {
     Stop,
 }
 
-impl<S: StoreStats> Connection<S> {
+impl<S: StoreStats> RespConnection<S> {
     pub(super) fn new(resp: Arc<Resp<S>>, stream: AcceptedStream, signal: ShutdownSignal) -> Self {
         let session = Session::new(stream.peer(), resp.password().is_none());
         Self { resp, stream, session, partial: Vec::new(), needs: 1, signal, is_registered: false }
@@ -67,7 +67,7 @@ impl<S: StoreStats> Connection<S> {
             let is_large = pipeline.rest().len() >= READ_BUFFER;
             let Some(pipeline) = self.answer(pipeline).await? else {
                 self.close().await?;
-                return self.linger().await;
+                return self.discard_input().await;
             };
             self.keep(&pipeline);
             pipeline.release();
@@ -132,7 +132,9 @@ impl<S: StoreStats> Connection<S> {
         if partial.is_empty() {
             return read.await;
         }
-        timeout(READ_TIMEOUT, read).await.unwrap_or_else(|_| Err(late("the rest of a command")))
+        timeout(READ_TIMEOUT, read)
+            .await
+            .unwrap_or_else(|_| Err(timed_out("the rest of a command")))
     }
 
     /// Sends all of these.
@@ -148,7 +150,7 @@ impl<S: StoreStats> Connection<S> {
                 Poll::Pending => {
                     let written =
                         poll_fn(|context| Pin::new(&mut *stream).poll_write(context, rest));
-                    let late = |_| Err(late("the client to read its replies"));
+                    let late = |_| Err(timed_out("the client to read its replies"));
                     timeout(WRITE_TIMEOUT, written).await.unwrap_or_else(late)?
                 }
             };
@@ -168,7 +170,7 @@ impl<S: StoreStats> Connection<S> {
     }
 
     /// Reads and discards further bytes for a while.
-    async fn linger(&mut self) -> io::Result<()> {
+    async fn discard_input(&mut self) -> io::Result<()> {
         let stream = &mut self.stream;
         let all = async {
             let mut left = LINGER_BYTES;
@@ -208,6 +210,6 @@ fn poll_bytes(
 }
 
 /// Creates a timeout error.
-fn late(awaited: &str) -> io::Error {
+fn timed_out(awaited: &str) -> io::Error {
     io::Error::new(ErrorKind::TimedOut, format!("timed out waiting for {awaited}"))
 }

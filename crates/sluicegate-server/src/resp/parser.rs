@@ -42,7 +42,7 @@ impl Argument {
 
 /// The result of parsing the next bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Parsed {
+pub(super) enum ParsedCommand {
     /// A command of `length` bytes, whose arguments were added; none for an empty command.
     Complete { length: usize },
     /// The start of a command, to be parsed again once it has `needs` bytes.
@@ -54,14 +54,14 @@ pub(super) fn parse(
     bytes: &mut [u8],
     start: usize,
     arguments: &mut Vec<Argument>,
-) -> Result<Parsed, ProtocolError> {
+) -> Result<ParsedCommand, ProtocolError> {
     let before = arguments.len();
     let parsed = match bytes.get(start) {
-        None => Ok(Parsed::Incomplete { needs: 1 }),
+        None => Ok(ParsedCommand::Incomplete { needs: 1 }),
         Some(b'*') => ParserState { bytes, start, at: start + 1 }.array(arguments),
         Some(_) => inline::parse(bytes, start, arguments),
     };
-    if !matches!(parsed, Ok(Parsed::Complete { .. })) {
+    if !matches!(parsed, Ok(ParsedCommand::Complete { .. })) {
         arguments.truncate(before);
     }
     parsed
@@ -75,7 +75,7 @@ struct ParserState<'a> {
 }
 
 /// The number in a line: the count of arguments, or the length of one.
-enum Number {
+enum ParsedNumber {
     Valid(usize),
     /// Below zero.
     Negative,
@@ -86,12 +86,12 @@ enum Number {
 }
 
 impl ParserState<'_> {
-    fn array(mut self, arguments: &mut Vec<Argument>) -> Result<Parsed, ProtocolError> {
+    fn array(mut self, arguments: &mut Vec<Argument>) -> Result<ParsedCommand, ProtocolError> {
         let count = match self.number(MAX_ARGUMENTS) {
-            Number::Valid(count) => count,
-            Number::Negative => 0,
-            Number::Incomplete => return Ok(self.incomplete()),
-            Number::Invalid => return Err(ProtocolError::Count),
+            ParsedNumber::Valid(count) => count,
+            ParsedNumber::Negative => 0,
+            ParsedNumber::Incomplete => return Ok(self.incomplete()),
+            ParsedNumber::Invalid => return Err(ProtocolError::Count),
         };
         for left in (0..count).rev() {
             match self.bytes.get(self.at) {
@@ -100,9 +100,11 @@ impl ParserState<'_> {
                 None => return Ok(self.incomplete()),
             }
             let length = match self.number(MAX_ARGUMENT) {
-                Number::Valid(length) => length,
-                Number::Incomplete => return Ok(self.incomplete()),
-                Number::Negative | Number::Invalid => return Err(ProtocolError::Length),
+                ParsedNumber::Valid(length) => length,
+                ParsedNumber::Incomplete => return Ok(self.incomplete()),
+                ParsedNumber::Negative | ParsedNumber::Invalid => {
+                    return Err(ProtocolError::Length);
+                }
             };
             let (start, end) = (self.at, self.at + length);
             self.at = end + LINE_END.len();
@@ -112,25 +114,27 @@ impl ParserState<'_> {
             match self.bytes.get(end..self.at) {
                 Some(LINE_END) => arguments.push(Argument { start, end }),
                 Some(_) => return Err(ProtocolError::NoLineEnd { length }),
-                None => return Ok(Parsed::Incomplete { needs: self.at - self.start }),
+                None => return Ok(ParsedCommand::Incomplete { needs: self.at - self.start }),
             }
         }
-        Ok(Parsed::Complete { length: self.at - self.start })
+        Ok(ParsedCommand::Complete { length: self.at - self.start })
     }
 
     /// Parses a number up to the end of its line.
     #[inline]
-    fn number(&mut self, max: usize) -> Number {
+    fn number(&mut self, max: usize) -> ParsedNumber {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
         // Fast path: most numbers have one or two digits, and are never too large.
         match rest {
             [ones @ b'0'..=b'9', b'\r', b'\n', ..] => {
                 self.at += 1 + LINE_END.len();
-                return Number::Valid(usize::from(ones - b'0'));
+                return ParsedNumber::Valid(usize::from(ones - b'0'));
             }
             [tens @ b'1'..=b'9', ones @ b'0'..=b'9', b'\r', b'\n', ..] => {
                 self.at += 2 + LINE_END.len();
-                return Number::Valid(usize::from(tens - b'0') * 10 + usize::from(ones - b'0'));
+                return ParsedNumber::Valid(
+                    usize::from(tens - b'0') * 10 + usize::from(ones - b'0'),
+                );
             }
             _ => {}
         }
@@ -141,45 +145,45 @@ impl ParserState<'_> {
                 b'0'..=b'9' if place == 0 || number > 0 => {
                     number = number * 10 + usize::from(byte - b'0');
                     if number > max {
-                        return Number::Invalid;
+                        return ParsedNumber::Invalid;
                     }
                 }
                 b'\r' if place > 0 => {
                     return match rest.get(place + 1) {
                         Some(b'\n') => {
                             self.at += place + LINE_END.len();
-                            Number::Valid(number)
+                            ParsedNumber::Valid(number)
                         }
-                        Some(_) => Number::Invalid,
-                        None => Number::Incomplete,
+                        Some(_) => ParsedNumber::Invalid,
+                        None => ParsedNumber::Incomplete,
                     };
                 }
                 b'-' if place == 0 => return self.negative(),
-                _ => return Number::Invalid,
+                _ => return ParsedNumber::Invalid,
             }
         }
-        Number::Incomplete
+        ParsedNumber::Incomplete
     }
 
     #[cold]
-    fn negative(&mut self) -> Number {
+    fn negative(&mut self) -> ParsedNumber {
         let digits = self.bytes.get(self.at + 1..).unwrap_or_default();
         let count = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
         if count > MAX_DIGITS || digits.first() == Some(&b'0') {
-            return Number::Invalid;
+            return ParsedNumber::Invalid;
         }
         match (count, digits.get(count..).unwrap_or_default()) {
-            (_, []) | (1.., [b'\r']) => Number::Incomplete,
+            (_, []) | (1.., [b'\r']) => ParsedNumber::Incomplete,
             (1.., [b'\r', b'\n', ..]) => {
                 self.at += 1 + count + LINE_END.len();
-                Number::Negative
+                ParsedNumber::Negative
             }
-            _ => Number::Invalid,
+            _ => ParsedNumber::Invalid,
         }
     }
 
     /// Returns the result for an incomplete command: one more byte is needed.
-    fn incomplete(&self) -> Parsed {
-        Parsed::Incomplete { needs: self.bytes.len() - self.start + 1 }
+    fn incomplete(&self) -> ParsedCommand {
+        ParsedCommand::Incomplete { needs: self.bytes.len() - self.start + 1 }
     }
 }

@@ -9,7 +9,7 @@ use super::arguments::Arguments;
 use super::check::Checks;
 use super::command::Command;
 use super::parser;
-use super::parser::{Argument, MAX_COMMAND, Parsed, ProtocolError};
+use super::parser::{Argument, MAX_COMMAND, ParsedCommand, ProtocolError};
 use super::reply_writer::ReplyWriter;
 use super::session::{self, NextAction, Session};
 use super::throttle::{ThrottleError, Throttles};
@@ -130,13 +130,13 @@ impl Pipeline {
                     let first = self.arguments.len();
                     let bytes = self.input.get_mut(..self.filled).unwrap_or_default();
                     match parser::parse(bytes, self.at, &mut self.arguments) {
-                        Ok(Parsed::Complete { length }) => self.at += length,
-                        Ok(Parsed::Incomplete { needs }) if self.flush(resp) => {
+                        Ok(ParsedCommand::Complete { length }) => self.at += length,
+                        Ok(ParsedCommand::Incomplete { needs }) if self.flush(resp) => {
                             return NextStep::Read { needs };
                         }
                         Err(error) if self.flush(resp) => return self.refuse(error, resp),
                         // Parsed again after the queued commands have been answered.
-                        Ok(Parsed::Incomplete { .. }) | Err(_) => return NextStep::Decide,
+                        Ok(ParsedCommand::Incomplete { .. }) | Err(_) => return NextStep::Decide,
                     }
                     // An empty command needs no reply.
                     if first == self.arguments.len() {
@@ -220,7 +220,7 @@ impl Pipeline {
                 self.replies.error(error);
                 NextAction::Continue
             }
-            None => self.answer_other(command, first, session, resp),
+            None => self.run_command(command, first, session, resp),
         };
         self.arguments.truncate(first);
         Ok(next)
@@ -238,7 +238,7 @@ impl Pipeline {
     }
 
     /// Answers an unknown command, or one that checks no limit.
-    fn answer_other<S: StoreStats>(
+    fn run_command<S: StoreStats>(
         &mut self,
         command: Option<Command>,
         first: usize,

@@ -6,10 +6,10 @@ mod error;
 mod limit_cache;
 
 use sluicegate::{Check, Cost, Decision, Limiter, Memory, Operation, Plan, Span, Store};
-use sluicegate_rules::Algorithm;
+use sluicegate_rules::AlgorithmName;
 use smallvec::SmallVec;
 
-pub(super) use self::error::ArgumentError;
+pub(super) use self::error::ThrottleArgumentError;
 use self::limit_cache::{CacheError, CacheSlot, CellQuota, LimitCache};
 use super::arguments::Arguments;
 use super::integer;
@@ -24,13 +24,13 @@ const BATCH: usize = 16;
 #[derive(Debug, Default)]
 pub(super) struct Throttles {
     limits: LimitCache,
-    queue: Vec<Throttle>,
+    queue: Vec<ThrottleCommand>,
     decisions: Vec<Decision>,
 }
 
 /// A throttle in the queue.
 #[derive(Debug, Clone, Copy)]
-struct Throttle {
+struct ThrottleCommand {
     key: Argument,
     limit: CacheSlot,
     quantity: i64,
@@ -42,11 +42,11 @@ pub(super) enum ThrottleError {
     /// The slot of its limit is in use until the queue is decided.
     Full,
     /// An argument is invalid.
-    Invalid(ArgumentError),
+    Invalid(ThrottleArgumentError),
 }
 
-impl From<ArgumentError> for ThrottleError {
-    fn from(error: ArgumentError) -> Self {
+impl From<ThrottleArgumentError> for ThrottleError {
+    fn from(error: ThrottleArgumentError) -> Self {
         Self::Invalid(error)
     }
 }
@@ -64,11 +64,11 @@ impl Throttles {
             [name, key, burst, count, period, quantity] => {
                 ([name, key, burst, count, period], Some(quantity))
             }
-            _ => return Err(ArgumentError::Usage.into()),
+            _ => return Err(ThrottleArgumentError::Usage.into()),
         };
         let number = |argument: &Argument| {
             let text = argument.of(arguments.bytes);
-            integer(text).ok_or_else(|| ArgumentError::NotAnInteger(text.to_vec()))
+            integer(text).ok_or_else(|| ThrottleArgumentError::NotAnInteger(text.to_vec()))
         };
         let quota = CellQuota {
             max_burst: number(max_burst)?,
@@ -78,13 +78,13 @@ impl Throttles {
         let quantity = quantity.map_or(Ok(1), number)?;
         let bytes = key.of(arguments.bytes).len();
         if bytes > Limiter::<Memory>::MAX_KEY {
-            return Err(ArgumentError::LongKey { bytes }.into());
+            return Err(ThrottleArgumentError::LongKey { bytes }.into());
         }
         let limit = self.limits.insert(quota).map_err(|error| match error {
             CacheError::Occupied => ThrottleError::Full,
             CacheError::Invalid(error) => error.into(),
         })?;
-        self.queue.push(Throttle { key: *key, limit, quantity });
+        self.queue.push(ThrottleCommand { key: *key, limit, quantity });
         Ok(())
     }
 
@@ -160,7 +160,7 @@ impl Throttles {
     }
 }
 
-impl Throttle {
+impl ThrottleCommand {
     /// Returns the check; the slot always has a limit while the throttle is queued.
     #[inline]
     fn check<'a>(&self, bytes: &'a [u8], limits: &'a LimitCache) -> Option<Check<'a>> {
@@ -189,7 +189,7 @@ struct OutcomeCounts {
 
 impl OutcomeCounts {
     #[inline]
-    fn add(&mut self, throttle: &Throttle, decision: &Decision) {
+    fn add(&mut self, throttle: &ThrottleCommand, decision: &Decision) {
         if throttle.quantity < 0 {
             self.others += 1;
         } else if decision.is_allowed() {
@@ -200,7 +200,7 @@ impl OutcomeCounts {
     }
 
     fn publish(&self, metrics: &Metrics) {
-        metrics.throttled_many(Algorithm::TokenBucket, self.allowed, self.refused);
+        metrics.throttled_many(AlgorithmName::TokenBucket, self.allowed, self.refused);
         metrics.resp().throttles(self.allowed + self.refused + self.others);
     }
 }

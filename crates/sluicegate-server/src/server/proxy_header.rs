@@ -11,7 +11,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use super::accepted::AcceptedStream;
-use crate::proxy_protocol::{MAX_LENGTH, Parsed, ProxyError, parse};
+use crate::proxy_protocol::{MAX_LENGTH, ParsedHeader, ProxyError, parse};
 
 /// The time limit for the header, which a proxy sends at once.
 const HEADER_TIMEOUT: Duration = Duration::from_secs(1);
@@ -66,7 +66,7 @@ async fn header(stream: &TcpStream) -> Result<(Option<SocketAddr>, Bytes), Proxy
             Err(error) => return Err(ProxyHeaderError::Broken(error)),
         }
         let so_far = bytes.get(..filled).unwrap_or_default();
-        if let Parsed::Header { length, source } =
+        if let ParsedHeader::Header { length, source } =
             parse(so_far).map_err(ProxyHeaderError::Malformed)?
         {
             let ahead = so_far.get(length..).unwrap_or_default();

@@ -29,7 +29,7 @@ impl Threads {
             let (server, signal) = (Arc::clone(server), signal.clone());
             let (sender, ended) = oneshot::channel();
             thread::Builder::new().name(format!("serving-{number}")).spawn(move || {
-                let drained = runtime.block_on(worker::work(server, listeners, signal));
+                let drained = runtime.block_on(worker::run(server, listeners, signal));
                 // The receiver may be gone.
                 let _ = sender.send(drained);
             })?;
@@ -39,7 +39,7 @@ impl Threads {
     }
 
     /// Waits until every thread has ended, and returns the outcome for all connections.
-    pub(super) async fn ended(self) -> io::Result<Drained> {
+    pub(super) async fn join(self) -> io::Result<Drained> {
         let mut all = Drained::All;
         for ended in self.outcomes {
             let panicked = |_| Err(io::Error::other("a server thread has panicked"));

@@ -20,7 +20,7 @@ use crate::store_stats::StoreStats;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// Serves until shutdown.
-pub(super) async fn work<S: StoreStats>(
+pub(super) async fn run<S: StoreStats>(
     server: Arc<Server<S>>,
     listeners: Listeners,
     mut signal: ShutdownSignal,
@@ -36,7 +36,7 @@ pub(super) async fn work<S: StoreStats>(
         };
         match accepted {
             Ok((stream, peer)) => connections.open(protocol, stream, peer),
-            Err(error) if concerns_one_connection(&error) => {
+            Err(error) if is_connection_error(&error) => {
                 debug!(%error, "connection not accepted");
             }
             Err(error) => {
@@ -53,7 +53,7 @@ pub(super) async fn work<S: StoreStats>(
 }
 
 /// Returns whether only the connection failed, not the listener.
-fn concerns_one_connection(error: &io::Error) -> bool {
+fn is_connection_error(error: &io::Error) -> bool {
     use io::ErrorKind::{ConnectionAborted, ConnectionRefused, ConnectionReset};
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }

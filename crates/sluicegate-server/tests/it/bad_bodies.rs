@@ -3,9 +3,9 @@
 use super::test_server::TestServer;
 
 /// A body, and for each of its errors the field and a part of the message.
-pub(crate) type Bad<'a> = (&'a str, &'a [(&'a str, &'a str)]);
+pub(crate) type BadBody<'a> = (&'a str, &'a [(&'a str, &'a str)]);
 
-pub(crate) const NOT_AN_OBJECT: &[Bad<'_>] = &[
+pub(crate) const NOT_AN_OBJECT: &[BadBody<'_>] = &[
     ("", &[("body", "it is empty; send an object")]),
     (" \r\n\t", &[("body", "it is empty")]),
     ("null", &[("body", "found null; send an object")]),
@@ -24,7 +24,7 @@ pub(crate) const NOT_AN_OBJECT: &[Bad<'_>] = &[
     ("\u{feff}{}", &[("body", "it is not JSON")]),
 ];
 
-const FIELDS: &[Bad<'_>] = &[
+const FIELDS: &[BadBody<'_>] = &[
     ("{}", &[("key", "it is missing; send the key"), ("quota", "it is missing")]),
     (r#"{"key":"k"}"#, &[("quota", "it is missing; send an amount per time")]),
     (r#"{"quota":"1/s"}"#, &[("key", "it is missing")]),
@@ -53,7 +53,7 @@ const FIELDS: &[Bad<'_>] = &[
     ),
 ];
 
-const OPTIONS: &[Bad<'_>] = &[
+const OPTIONS: &[BadBody<'_>] = &[
     (r#"{"key":"k","quota":"1/s","cost":-1}"#, &[("cost", "found the number -1; use a whole")]),
     (r#"{"key":"k","quota":"1/s","cost":1.5}"#, &[("cost", "found the number 1.5")]),
     (r#"{"key":"k","quota":"1/s","cost":1.25}"#, &[("cost", "found the number 1.25")]),
@@ -119,7 +119,7 @@ const OPTIONS: &[Bad<'_>] = &[
     ),
 ];
 
-const SPELLING: &[Bad<'_>] = &[
+const SPELLING: &[BadBody<'_>] = &[
     (
         r#"{"key":"k","qouta":"1/s"}"#,
         &[

@@ -1,9 +1,9 @@
 //! Tests of invalid bodies, for the endpoints that evaluate rules.
 
-use super::bad_bodies::{Bad, NOT_AN_OBJECT};
+use super::bad_bodies::{BadBody, NOT_AN_OBJECT};
 use super::test_server::TestServer;
 
-const CHECKS: &[Bad<'_>] = &[
+const CHECKS: &[BadBody<'_>] = &[
     (
         r#"{"tenant":"42"}"#,
         &[("tenant", "no such field; the fields are attributes, headers, peer")],
@@ -91,7 +91,7 @@ const CHECKS: &[Bad<'_>] = &[
     ),
 ];
 
-const REPORTS: &[Bad<'_>] = &[
+const REPORTS: &[BadBody<'_>] = &[
     ("{}", &[("status", "it is missing; send the status of the response, or `failed`")]),
     (r#"{"status":"401"}"#, &[("status", "found a string; use a status from 100 to 999")]),
     (r#"{"status":99}"#, &[("status", "found the number 99")]),
@@ -109,7 +109,7 @@ const REPORTS: &[Bad<'_>] = &[
     (r#"{"status":401,"attributes":{"a":[]}}"#, &[("attributes.a", "found a list")]),
 ];
 
-const RELEASES: &[Bad<'_>] = &[
+const RELEASES: &[BadBody<'_>] = &[
     ("{}", &[("slot", "it is missing; send the slot")]),
     (r#"{"slot":7}"#, &[("slot", "found the number 7; use the `slot`")]),
     (r#"{"slot":"00","slots":[]}"#, &[("slots", "did you mean `slot`? the only field is slot")]),
@@ -117,7 +117,7 @@ const RELEASES: &[Bad<'_>] = &[
     (r#"{"slot":"abc"}"#, &[("slot", "this slot was not issued here")]),
 ];
 
-const SETTLEMENTS: &[Bad<'_>] = &[
+const SETTLEMENTS: &[BadBody<'_>] = &[
     (
         "{}",
         &[

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::resp_client::{Answer, command};
+use super::resp_client::{RespReply, command};
 use super::test_server::TestServer;
 
 const PATH: &str = "/v1/throttle/batch";
@@ -154,6 +154,6 @@ async fn batches_keep_their_order_around_calendar_windows() {
     client.send(&commands.concat()).await;
     for (place, allowed) in [1, 1, 0].into_iter().enumerate() {
         let answer = client.answer().await;
-        assert_eq!(*answer.get("allowed"), Answer::Integer(allowed), "{place}: {answer:?}");
+        assert_eq!(*answer.get("allowed"), RespReply::Integer(allowed), "{place}: {answer:?}");
     }
 }

@@ -5,7 +5,7 @@ use sluicegate_server::Server;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 
-use super::resp_client::Answer;
+use super::resp_client::RespReply;
 use super::test_server::{TestServer, without_rules};
 
 #[tokio::test]
@@ -15,7 +15,7 @@ async fn a_connection_above_the_limit_gets_an_error() {
     let gate = TestServer::open_with(Server::new(limiter).max_connections(2), clock).await;
     let (mut http, mut resp) = (gate.client().await, gate.resp().await);
     assert_eq!(http.throttle(r#"{"key":"x","quota":"5/min"}"#).await.status, 200);
-    assert_eq!(resp.ask("PING").await, Answer::Simple("PONG".to_owned()));
+    assert_eq!(resp.ask("PING").await, RespReply::Simple("PONG".to_owned()));
 
     let mut response = String::new();
     let mut third = TcpStream::connect(gate.address).await.unwrap();
@@ -26,9 +26,9 @@ async fn a_connection_above_the_limit_gets_an_error() {
     let body: serde_json::Value = serde_json::from_str(body).unwrap();
     assert_eq!(body["status"], 503);
     let mut third = gate.resp().await;
-    assert_eq!(third.answer().await, Answer::error("ERR max number of clients reached"));
+    assert_eq!(third.answer().await, RespReply::error("ERR max number of clients reached"));
     assert_eq!(third.try_answer().await, None);
 
     assert_eq!(http.throttle(r#"{"key":"x","quota":"5/min"}"#).await.status, 200);
-    assert_eq!(resp.ask("PING").await, Answer::Simple("PONG".to_owned()));
+    assert_eq!(resp.ask("PING").await, RespReply::Simple("PONG".to_owned()));
 }

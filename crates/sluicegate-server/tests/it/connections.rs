@@ -196,9 +196,9 @@ async fn a_client_that_never_reads_is_disconnected() {
 }
 
 /// A store that panics on every check.
-struct Broken(ManualClock);
+struct PanickingStore(ManualClock);
 
-impl Store for Broken {
+impl Store for PanickingStore {
     type Clock = ManualClock;
 
     fn clock(&self) -> &ManualClock {
@@ -217,7 +217,7 @@ impl Store for Broken {
     fn apply_detached(&self, _: Check<'_>) {}
 }
 
-impl StoreStats for Broken {
+impl StoreStats for PanickingStore {
     fn size(&self) -> StoreSize {
         StoreSize::default()
     }
@@ -227,7 +227,8 @@ impl StoreStats for Broken {
 async fn a_panic_gets_a_500_and_the_connection_continues() {
     let clock = ManualClock::default();
     let gate =
-        TestServer::open_with(Server::new(without_rules(Broken(clock.clone()))), clock).await;
+        TestServer::open_with(Server::new(without_rules(PanickingStore(clock.clone()))), clock)
+            .await;
     let mut client = gate.client().await;
     for _ in 0..2 {
         let reply = client.throttle(ASK).await;

@@ -113,9 +113,9 @@ async fn the_store_gets_the_deadline_of_the_call() {
 }
 
 /// A store that never answers.
-struct Silent(ManualClock);
+struct SilentStore(ManualClock);
 
-impl Store for Silent {
+impl Store for SilentStore {
     type Clock = ManualClock;
 
     fn clock(&self) -> &ManualClock {
@@ -133,7 +133,7 @@ impl Store for Silent {
     fn apply_detached(&self, _: Check<'_>) {}
 }
 
-impl StoreStats for Silent {
+impl StoreStats for SilentStore {
     fn size(&self) -> StoreSize {
         StoreSize::default()
     }
@@ -141,7 +141,7 @@ impl StoreStats for Silent {
 
 #[tokio::test]
 async fn no_call_takes_longer_than_its_timeout() {
-    let silent = Silent(ManualClock::default());
+    let silent = SilentStore(ManualClock::default());
     let gate = GrpcTestServer::open(Server::new(by_rules(silent, RULES))).await;
     for (timeout, waited) in [("20m", "20"), ("3m", "3"), ("1n", "0"), ("0m", "0")] {
         let (head, _, _) =

@@ -88,8 +88,8 @@ async fn a_scrape_has_the_outcome_of_snapshots() {
     assert_eq!(shown(&mut client).await, (0, 0));
     let name = format!("sluicegate-metrics-{}", std::process::id());
     let path = std::env::temp_dir().join(name);
-    snapshots.tell(&limiter.store().save(&path));
+    snapshots.record(&limiter.store().save(&path));
     fs::remove_file(&path).unwrap();
-    snapshots.tell(&limiter.store().save(path.join("nowhere")));
+    snapshots.record(&limiter.store().save(path.join("nowhere")));
     assert_eq!(shown(&mut client).await, (1_767_225_600, 1));
 }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::resp_client::{Answer, command, words};
+use super::resp_client::{RespReply, command, words};
 use super::test_server::TestServer;
 
 const RULES: &str = r#"
@@ -37,14 +37,14 @@ const FIELDS: [&str; 13] = [
 ];
 
 /// Converts an HTTP response to the expected RESP reply.
-fn expected_reply(body: &Value) -> Vec<(&'static str, Answer)> {
-    let number = |value: &Value| Answer::Integer(value.as_i64().unwrap_or(-1));
-    let text = |value: &Value| value.as_str().map_or(Answer::Null, Answer::text);
+fn expected_reply(body: &Value) -> Vec<(&'static str, RespReply)> {
+    let number = |value: &Value| RespReply::Integer(value.as_i64().unwrap_or(-1));
+    let text = |value: &Value| value.as_str().map_or(RespReply::Null, RespReply::text);
     let fields = FIELDS.into_iter().map(|name| {
         let value = &body[name];
         let converted = match name {
-            "allowed" => Answer::Integer(i64::from(value.as_bool().unwrap())),
-            "by" => Answer::text(value.as_str().unwrap_or("store")),
+            "allowed" => RespReply::Integer(i64::from(value.as_bool().unwrap())),
+            "by" => RespReply::text(value.as_str().unwrap_or("store")),
             "rule" | "reason" | "tier" | "identity" | "slot" => text(value),
             _ => number(value),
         };
@@ -92,11 +92,11 @@ async fn replies_match_the_responses_over_http() {
                 assert_eq!(found.get(name), value, "{name} of {sent}");
             }
             match found {
-                Answer::Map(entries) => assert_eq!((entries.len(), version), (13, "HELLO 3")),
-                Answer::List(items) => {
+                RespReply::Map(entries) => assert_eq!((entries.len(), version), (13, "HELLO 3")),
+                RespReply::List(items) => {
                     assert_eq!((items.len(), version), (26, "HELLO 2"));
                     let names: Vec<_> = items.chunks(2).map(|pair| pair[0].clone()).collect();
-                    assert_eq!(names, FIELDS.map(Answer::text), "the order is fixed");
+                    assert_eq!(names, FIELDS.map(RespReply::text), "the order is fixed");
                 }
                 other => panic!("{other:?}"),
             }
@@ -116,11 +116,11 @@ async fn checks_and_throttles_in_one_pipeline_keep_their_order() {
     ];
     client.send(sent.map(words).concat().repeat(2)).await;
     for (checked, throttled) in [(8, 8), (5, 7)] {
-        assert_eq!(*client.answer().await.get("remaining"), Answer::Integer(checked));
-        let Answer::List(numbers) = client.answer().await else { panic!("no list") };
-        assert_eq!(numbers[2], Answer::Integer(throttled));
-        assert_eq!(*client.answer().await.get("remaining"), Answer::Integer(checked - 2));
-        assert_eq!(client.answer().await, Answer::Simple("PONG".to_owned()));
+        assert_eq!(*client.answer().await.get("remaining"), RespReply::Integer(checked));
+        let RespReply::List(numbers) = client.answer().await else { panic!("no list") };
+        assert_eq!(numbers[2], RespReply::Integer(throttled));
+        assert_eq!(*client.answer().await.get("remaining"), RespReply::Integer(checked - 2));
+        assert_eq!(client.answer().await, RespReply::Simple("PONG".to_owned()));
     }
 }
 
@@ -129,7 +129,7 @@ async fn a_slot_can_be_released_over_http() {
     let gate = TestServer::by(RULES).await.0;
     let (mut client, mut http) = (gate.resp().await, gate.client().await);
     let held = client.ask("SLUICEGATE.CHECK user a path /slots").await;
-    let Answer::Text(slot) = held.get("slot") else { panic!("no slot: {held:?}") };
+    let RespReply::Text(slot) = held.get("slot") else { panic!("no slot: {held:?}") };
     let released = http.post("/v1/release", json!({"slot": slot}).to_string()).await;
     assert_eq!(released.json()["released"], 1);
 }
@@ -166,11 +166,11 @@ async fn argument_errors_have_a_remedy() {
     ] {
         assert_eq!(
             client.ask(arguments).await,
-            Answer::Error(format!("ERR {expected}")),
+            RespReply::Error(format!("ERR {expected}")),
             "{arguments}"
         );
     }
     client.send(command(&[&b"SLUICEGATE.CHECK"[..], b"user", b"\xff"])).await;
     let error = "ERR the attribute 'user' is not UTF-8; send it as UTF-8";
-    assert_eq!(client.answer().await, Answer::error(error));
+    assert_eq!(client.answer().await, RespReply::error(error));
 }

@@ -12,19 +12,19 @@ pub(crate) struct RespClient {
 
 /// A reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub(crate) enum RespReply {
     Simple(String),
     Error(String),
     Integer(i64),
     Text(String),
     Null,
-    List(Vec<Answer>),
-    Set(Vec<Answer>),
-    Map(Vec<(Answer, Answer)>),
+    List(Vec<RespReply>),
+    Set(Vec<RespReply>),
+    Map(Vec<(RespReply, RespReply)>),
     Verbatim(String),
 }
 
-impl Answer {
+impl RespReply {
     pub(crate) fn text(text: &str) -> Self {
         Self::Text(text.to_owned())
     }
@@ -88,17 +88,17 @@ impl RespClient {
     }
 
     /// Sends a command of these words, and reads its reply.
-    pub(crate) async fn ask(&mut self, text: &str) -> Answer {
+    pub(crate) async fn ask(&mut self, text: &str) -> RespReply {
         self.send(words(text)).await;
         self.answer().await
     }
 
-    pub(crate) async fn answer(&mut self) -> Answer {
+    pub(crate) async fn answer(&mut self) -> RespReply {
         self.try_answer().await.unwrap()
     }
 
     /// Reads the next reply; `None` if the server has closed the connection.
-    pub(crate) async fn try_answer(&mut self) -> Option<Answer> {
+    pub(crate) async fn try_answer(&mut self) -> Option<RespReply> {
         let mut line = Vec::new();
         // A reset counts as the end of the connection.
         if self.stream.read_until(b'\n', &mut line).await.unwrap_or(0) == 0 {
@@ -108,25 +108,27 @@ impl RespClient {
         let (kind, rest) = line.strip_suffix("\r\n").unwrap().split_at(1);
         let count = || rest.parse::<usize>().unwrap();
         Some(match kind {
-            "+" => Answer::Simple(rest.to_owned()),
-            "-" => Answer::Error(rest.to_owned()),
-            ":" => Answer::Integer(rest.parse().unwrap()),
-            "_" => Answer::Null,
-            "$" if rest == "-1" => Answer::Null,
-            "$" => Answer::Text(self.text(count()).await),
-            "=" => Answer::Verbatim(self.text(count()).await.strip_prefix("txt:").unwrap().into()),
-            "*" => Answer::List(self.answers(count()).await),
-            "~" => Answer::Set(self.answers(count()).await),
+            "+" => RespReply::Simple(rest.to_owned()),
+            "-" => RespReply::Error(rest.to_owned()),
+            ":" => RespReply::Integer(rest.parse().unwrap()),
+            "_" => RespReply::Null,
+            "$" if rest == "-1" => RespReply::Null,
+            "$" => RespReply::Text(self.text(count()).await),
+            "=" => {
+                RespReply::Verbatim(self.text(count()).await.strip_prefix("txt:").unwrap().into())
+            }
+            "*" => RespReply::List(self.answers(count()).await),
+            "~" => RespReply::Set(self.answers(count()).await),
             "%" => {
                 let items = self.answers(count() * 2).await;
                 let pairs = items.chunks(2).map(|pair| (pair[0].clone(), pair[1].clone()));
-                Answer::Map(pairs.collect())
+                RespReply::Map(pairs.collect())
             }
             other => panic!("{other:?} in {line:?}"),
         })
     }
 
-    async fn answers(&mut self, count: usize) -> Vec<Answer> {
+    async fn answers(&mut self, count: usize) -> Vec<RespReply> {
         let mut answers = Vec::new();
         for _ in 0..count {
             answers.push(Box::pin(self.answer()).await);

@@ -6,7 +6,7 @@ use sluicegate_server::Drained;
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 
-use super::resp_client::{Answer, command, words};
+use super::resp_client::{RespReply, command, words};
 use super::test_server::TestServer;
 
 const ASK: &str = "CL.THROTTLE k 8 9 60";
@@ -55,11 +55,11 @@ async fn protocol_errors_end_only_their_own_connection() {
         other.send(words(ASK)).await;
         other.send(sent).await;
         let start = &sent[..sent.len().min(40)];
-        assert!(matches!(other.answer().await, Answer::List(_)), "{start:?}");
+        assert!(matches!(other.answer().await, RespReply::List(_)), "{start:?}");
         let error = format!("ERR Protocol error: {expected}");
-        assert_eq!(other.answer().await, Answer::Error(error), "{start:?}");
+        assert_eq!(other.answer().await, RespReply::Error(error), "{start:?}");
         assert_eq!(other.try_answer().await, None, "the connection is closed: {start:?}");
-        assert_eq!(client.ask("PING").await, Answer::Simple("PONG".to_owned()));
+        assert_eq!(client.ask("PING").await, RespReply::Simple("PONG".to_owned()));
     }
     let scrape = gate.client().await.get("/metrics").await;
     assert!(
@@ -87,7 +87,7 @@ async fn inline_commands_are_parsed() {
         ("*0\r\n*-1\r\nECHO hi\r\n", "hi"),
     ] {
         client.send(line).await;
-        assert_eq!(client.answer().await, Answer::text(expected), "{line:?}");
+        assert_eq!(client.answer().await, RespReply::text(expected), "{line:?}");
     }
 }
 
@@ -99,8 +99,8 @@ async fn a_command_may_arrive_byte_by_byte() {
         client.send([byte]).await;
         tokio::task::yield_now().await;
     }
-    assert_eq!(client.answer().await, Answer::numbers([0, 9, 8, -1, 7]));
-    assert_eq!(client.answer().await, Answer::Simple("PONG".to_owned()));
+    assert_eq!(client.answer().await, RespReply::numbers([0, 9, 8, -1, 7]));
+    assert_eq!(client.answer().await, RespReply::Simple("PONG".to_owned()));
 }
 
 #[tokio::test]
@@ -109,8 +109,8 @@ async fn a_half_closed_connection_still_gets_its_replies() {
     let mut client = gate.resp().await;
     client.send([words(ASK), words("PING"), b"*1\r\n$4\r\nPI".to_vec()].concat()).await;
     client.finish().await;
-    assert!(matches!(client.answer().await, Answer::List(_)));
-    assert_eq!(client.answer().await, Answer::Simple("PONG".to_owned()));
+    assert!(matches!(client.answer().await, RespReply::List(_)));
+    assert_eq!(client.answer().await, RespReply::Simple("PONG".to_owned()));
     assert_eq!(client.try_answer().await, None);
 }
 
@@ -119,8 +119,8 @@ async fn commands_after_quit_are_not_answered() {
     let gate = TestServer::open().await;
     let mut client = gate.resp().await;
     client.send([words("PING"), words("QUIT"), words(ASK)].concat()).await;
-    assert_eq!(client.answer().await, Answer::Simple("PONG".to_owned()));
-    assert_eq!(client.answer().await, Answer::ok());
+    assert_eq!(client.answer().await, RespReply::Simple("PONG".to_owned()));
+    assert_eq!(client.answer().await, RespReply::ok());
     assert_eq!(client.try_answer().await, None);
 }
 
@@ -139,10 +139,10 @@ async fn idle_connections_stay_open() {
     let gate = TestServer::open().await;
     let mut client = gate.resp().await;
     for _ in 0..3 {
-        assert_eq!(client.ask("PING").await, Answer::Simple("PONG".to_owned()));
+        assert_eq!(client.ask("PING").await, RespReply::Simple("PONG".to_owned()));
         tokio::time::advance(Duration::from_secs(3_600)).await;
     }
-    assert_eq!(client.ask("PING").await, Answer::Simple("PONG".to_owned()));
+    assert_eq!(client.ask("PING").await, RespReply::Simple("PONG".to_owned()));
 }
 
 /// Unread replies are neither buffered without limit nor waited for without limit.
@@ -173,7 +173,7 @@ async fn a_deep_pipeline_is_answered_completely() {
     for taken in 1..=DEEP {
         assert_eq!(
             client.answer().await,
-            Answer::numbers([0, 100_000, 100_000 - taken, -1, taken])
+            RespReply::numbers([0, 100_000, 100_000 - taken, -1, taken])
         );
     }
 }
@@ -184,16 +184,16 @@ async fn the_longest_command_is_answered() {
     let mut client = gate.resp().await;
     let longest = "x".repeat(65_536);
     client.send(command(&["ECHO", &longest])).await;
-    assert_eq!(client.answer().await, Answer::Text(longest.clone()));
+    assert_eq!(client.answer().await, RespReply::Text(longest.clone()));
     let half = &longest[..65_000];
     client.send([words("PING"), command(&["PING", half, half]), words("PING")].concat()).await;
-    assert_eq!(client.answer().await, Answer::Simple("PONG".to_owned()));
+    assert_eq!(client.answer().await, RespReply::Simple("PONG".to_owned()));
     let error = "ERR wrong number of arguments for 'ping' command";
-    assert_eq!(client.answer().await, Answer::error(error));
-    assert_eq!(client.answer().await, Answer::Simple("PONG".to_owned()));
+    assert_eq!(client.answer().await, RespReply::error(error));
+    assert_eq!(client.answer().await, RespReply::Simple("PONG".to_owned()));
     let many: Vec<&str> = ["NONE"].into_iter().chain([""; 1_023]).collect();
     client.send(command(&many)).await;
-    assert!(matches!(client.answer().await, Answer::Error(error) if error.contains("'NONE'")));
+    assert!(matches!(client.answer().await, RespReply::Error(error) if error.contains("'NONE'")));
 }
 
 #[tokio::test]
@@ -201,9 +201,9 @@ async fn shutdown_answers_the_read_commands_and_closes() {
     let gate = TestServer::open().await;
     let mut idle = gate.resp().await;
     let mut half = gate.resp().await;
-    assert_eq!(idle.ask("PING").await, Answer::Simple("PONG".to_owned()));
+    assert_eq!(idle.ask("PING").await, RespReply::Simple("PONG".to_owned()));
     half.send([&words("PING")[..], b"*1\r\n$4"].concat()).await;
-    assert_eq!(half.answer().await, Answer::Simple("PONG".to_owned()));
+    assert_eq!(half.answer().await, RespReply::Simple("PONG".to_owned()));
     assert_eq!(gate.stop().await.unwrap(), Drained::All);
     assert_eq!(idle.try_answer().await, None);
     assert_eq!(half.try_answer().await, None);

@@ -3,7 +3,7 @@
 use sluicegate::{ManualClock, Memory};
 use sluicegate_server::Server;
 
-use super::resp_client::{Answer, RespClient};
+use super::resp_client::{RespClient, RespReply};
 use super::test_server::{TestServer, without_rules};
 
 /// Starts a server with a password.
@@ -15,7 +15,7 @@ async fn locked() -> TestServer {
 
 async fn assert_errors(client: &mut RespClient, table: &[(&str, &str)]) {
     for (asked, expected) in table {
-        assert_eq!(client.ask(asked).await, Answer::error(expected), "{asked}");
+        assert_eq!(client.ask(asked).await, RespReply::error(expected), "{asked}");
     }
 }
 
@@ -34,18 +34,18 @@ async fn hello_describes_the_server_in_the_selected_version() {
         [("HELLO", 2), ("HELLO 3", 3), ("HELLO", 3), ("hello 2", 2), ("HELLO 3 SETNAME me", 3)]
     {
         let hello = client.ask(asked).await;
-        assert_eq!(matches!(hello, Answer::Map(_)), proto == 3, "{asked}");
+        assert_eq!(matches!(hello, RespReply::Map(_)), proto == 3, "{asked}");
         for (name, value) in fields {
-            assert_eq!(*hello.get(name), Answer::text(value));
+            assert_eq!(*hello.get(name), RespReply::text(value));
         }
-        assert_eq!(*hello.get("proto"), Answer::Integer(proto), "{asked}");
-        assert_eq!(*hello.get("modules"), Answer::List(Vec::new()));
+        assert_eq!(*hello.get("proto"), RespReply::Integer(proto), "{asked}");
+        assert_eq!(*hello.get("modules"), RespReply::List(Vec::new()));
         assert_eq!(client.ask("CLIENT ID").await, *hello.get("id"));
     }
-    assert_eq!(client.ask("CLIENT GETNAME").await, Answer::text("me"));
-    assert_eq!(client.ask("RESET").await, Answer::Simple("RESET".to_owned()));
-    assert_eq!(client.ask("CLIENT GETNAME").await, Answer::Null);
-    assert_eq!(*client.ask("HELLO").await.get("proto"), Answer::Integer(2));
+    assert_eq!(client.ask("CLIENT GETNAME").await, RespReply::text("me"));
+    assert_eq!(client.ask("RESET").await, RespReply::Simple("RESET".to_owned()));
+    assert_eq!(client.ask("CLIENT GETNAME").await, RespReply::Null);
+    assert_eq!(*client.ask("HELLO").await.get("proto"), RespReply::Integer(2));
     let other = gate.resp().await.ask("CLIENT ID").await;
     assert_ne!(client.ask("CLIENT ID").await, other, "ids are unique");
 }
@@ -54,18 +54,18 @@ async fn hello_describes_the_server_in_the_selected_version() {
 async fn replies_use_the_selected_version() {
     let gate = TestServer::open().await;
     let mut client = gate.resp().await;
-    assert_eq!(client.ask("CONFIG GET maxclients").await, Answer::List(Vec::new()));
-    assert_eq!(*client.ask("CONFIG GET save appendonly").await.get("save"), Answer::text(""));
+    assert_eq!(client.ask("CONFIG GET maxclients").await, RespReply::List(Vec::new()));
+    assert_eq!(*client.ask("CONFIG GET save appendonly").await.get("save"), RespReply::text(""));
     assert!(
-        matches!(client.ask("INFO").await, Answer::Text(text) if text.contains("loading:0\r\n"))
+        matches!(client.ask("INFO").await, RespReply::Text(text) if text.contains("loading:0\r\n"))
     );
     client.ask("HELLO 3").await;
-    assert_eq!(client.ask("CONFIG GET maxclients").await, Answer::Map(Vec::new()));
-    assert_eq!(*client.ask("CONFIG GET appendonly").await.get("appendonly"), Answer::text("no"));
-    assert_eq!(client.ask("CLIENT GETNAME").await, Answer::Null);
-    let Answer::Verbatim(info) = client.ask("INFO server").await else { panic!("no text") };
+    assert_eq!(client.ask("CONFIG GET maxclients").await, RespReply::Map(Vec::new()));
+    assert_eq!(*client.ask("CONFIG GET appendonly").await.get("appendonly"), RespReply::text("no"));
+    assert_eq!(client.ask("CLIENT GETNAME").await, RespReply::Null);
+    let RespReply::Verbatim(info) = client.ask("INFO server").await else { panic!("no text") };
     assert!(info.contains(&format!("\r\nsluicegate_version:{}\r\n", env!("CARGO_PKG_VERSION"))));
-    assert_eq!(client.ask("CL.THROTTLE k 1 1 1").await, Answer::numbers([0, 2, 1, -1, 1]));
+    assert_eq!(client.ask("CL.THROTTLE k 1 1 1").await, RespReply::numbers([0, 2, 1, -1, 1]));
 }
 
 #[tokio::test]
@@ -81,15 +81,14 @@ async fn the_usual_commands_of_clients_are_answered() {
         "SELECT 0",
         "AUTH default anything",
     ] {
-        assert_eq!(client.ask(asked).await, Answer::ok(), "{asked}");
+        assert_eq!(client.ask(asked).await, RespReply::ok(), "{asked}");
     }
-    assert_eq!(client.ask("PING").await, Answer::Simple("PONG".to_owned()));
-    assert_eq!(client.ask("ping hello").await, Answer::text("hello"));
-    assert_eq!(client.ask("ECHO hello").await, Answer::text("hello"));
-    assert!(
-        matches!(client.ask("CLIENT INFO").await, Answer::Text(line) if line.contains(" name=me "))
-    );
-    assert_eq!(client.ask("QUIT").await, Answer::ok());
+    assert_eq!(client.ask("PING").await, RespReply::Simple("PONG".to_owned()));
+    assert_eq!(client.ask("ping hello").await, RespReply::text("hello"));
+    assert_eq!(client.ask("ECHO hello").await, RespReply::text("hello"));
+    let RespReply::Text(line) = client.ask("CLIENT INFO").await else { panic!("no text") };
+    assert!(line.contains(" name=me "), "{line}");
+    assert_eq!(client.ask("QUIT").await, RespReply::ok());
     assert_eq!(client.try_answer().await, None);
 }
 
@@ -97,24 +96,24 @@ async fn the_usual_commands_of_clients_are_answered() {
 async fn commands_are_listed_and_described() {
     let gate = TestServer::open().await;
     let mut client = gate.resp().await;
-    let Answer::Integer(count) = client.ask("COMMAND COUNT").await else { panic!("no count") };
-    let Answer::List(all) = client.ask("COMMAND").await else { panic!("no list") };
+    let RespReply::Integer(count) = client.ask("COMMAND COUNT").await else { panic!("no count") };
+    let RespReply::List(all) = client.ask("COMMAND").await else { panic!("no list") };
     assert_eq!(i64::try_from(all.len()), Ok(count));
-    let Answer::List(one) = client.ask("COMMAND INFO cl.throttle nothing").await else {
+    let RespReply::List(one) = client.ask("COMMAND INFO cl.throttle nothing").await else {
         panic!("no list")
     };
-    let Answer::List(throttle) = &one[0] else { panic!("no description") };
-    assert_eq!(throttle[..2], [Answer::text("cl.throttle"), Answer::Integer(-5)]);
-    assert_eq!(throttle[3..6], [1, 1, 1].map(Answer::Integer), "its key is the first argument");
-    assert_eq!(one[1], Answer::Null);
-    let Answer::List(names) = client.ask("COMMAND LIST").await else { panic!("no list") };
-    assert!(names.contains(&Answer::text("sluicegate.check")));
+    let RespReply::List(throttle) = &one[0] else { panic!("no description") };
+    assert_eq!(throttle[..2], [RespReply::text("cl.throttle"), RespReply::Integer(-5)]);
+    assert_eq!(throttle[3..6], [1, 1, 1].map(RespReply::Integer), "its key is the first argument");
+    assert_eq!(one[1], RespReply::Null);
+    let RespReply::List(names) = client.ask("COMMAND LIST").await else { panic!("no list") };
+    assert!(names.contains(&RespReply::text("sluicegate.check")));
     let docs = client.ask("COMMAND DOCS").await;
-    assert!(matches!(docs.get("ping").get("summary"), Answer::Text(_)));
-    let Answer::List(docs) = client.ask("COMMAND DOCS ping nothing").await else { panic!() };
+    assert!(matches!(docs.get("ping").get("summary"), RespReply::Text(_)));
+    let RespReply::List(docs) = client.ask("COMMAND DOCS ping nothing").await else { panic!() };
     assert_eq!(docs.len(), 2);
     client.ask("HELLO 3").await;
-    assert!(matches!(client.ask("COMMAND DOCS ping").await, Answer::Map(_)));
+    assert!(matches!(client.ask("COMMAND DOCS ping").await, RespReply::Map(_)));
 }
 
 #[tokio::test]
@@ -156,11 +155,15 @@ async fn errors_have_the_messages_of_redis() {
     assert_errors(&mut client, &table).await;
     client.send("CLIENT SETNAME \"my client\"\r\n").await;
     let error = "ERR Client names cannot contain spaces, newlines or special characters.";
-    assert_eq!(client.answer().await, Answer::error(error));
+    assert_eq!(client.answer().await, RespReply::error(error));
     let long = format!("LONG {}", "x".repeat(300));
-    let Answer::Error(error) = client.ask(&long).await else { panic!("no error") };
+    let RespReply::Error(error) = client.ask(&long).await else { panic!("no error") };
     assert_eq!(error.len(), "ERR unknown command 'LONG', with args beginning with: ".len() + 131);
-    assert_eq!(*client.ask("HELLO").await.get("proto"), Answer::Integer(2), "nothing was changed");
+    assert_eq!(
+        *client.ask("HELLO").await.get("proto"),
+        RespReply::Integer(2),
+        "nothing was changed"
+    );
 }
 
 #[tokio::test]
@@ -185,17 +188,17 @@ async fn commands_need_the_password() {
     assert_errors(&mut client, &table).await;
     for wrong_user in ["AUTH admin \"open sesame\"\r\n", "AUTH \"open sesam\"\r\n"] {
         client.send(wrong_user).await;
-        assert_eq!(client.answer().await, Answer::error(wrong));
+        assert_eq!(client.answer().await, RespReply::error(wrong));
     }
     client.send("AUTH \"open sesame\"\r\n").await;
-    assert_eq!(client.answer().await, Answer::ok());
-    assert_eq!(client.ask("CL.THROTTLE k 1 1 1").await, Answer::numbers([0, 2, 1, -1, 1]));
+    assert_eq!(client.answer().await, RespReply::ok());
+    assert_eq!(client.ask("CL.THROTTLE k 1 1 1").await, RespReply::numbers([0, 2, 1, -1, 1]));
     client.ask("RESET").await;
     let again = client.ask("CL.THROTTLE k 1 1 1").await;
-    assert_eq!(again, Answer::error("NOAUTH Authentication required."));
+    assert_eq!(again, RespReply::error("NOAUTH Authentication required."));
 
     let mut other = gate.resp().await;
     other.send("HELLO 3 AUTH default 'open sesame' SETNAME me\r\n").await;
-    assert!(matches!(other.answer().await, Answer::Map(_)));
-    assert_eq!(other.ask("CLIENT GETNAME").await, Answer::text("me"));
+    assert!(matches!(other.answer().await, RespReply::Map(_)));
+    assert_eq!(other.ask("CLIENT GETNAME").await, RespReply::text("me"));
 }

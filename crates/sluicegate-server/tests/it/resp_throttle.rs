@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::resp_client::{Answer, command, words};
+use super::resp_client::{RespReply, command, words};
 use super::test_server::TestServer;
 
 /// The replies that redis-cell gave to this sequence, but with seconds rounded up.
@@ -31,11 +31,11 @@ async fn replies_match_those_of_redis_cell() {
         ("CL.THROTTLE slow 0 1 86400", [0, 1, 0, -1, 86_400]),
         ("CL.THROTTLE signed +1 +1 +1 +1", [0, 2, 1, -1, 1]),
     ] {
-        assert_eq!(client.ask(asked).await, Answer::numbers(expected), "{asked}");
+        assert_eq!(client.ask(asked).await, RespReply::numbers(expected), "{asked}");
     }
     gate.clock.advance(Duration::from_millis(1_500));
     let later = client.ask("CL.THROTTLE a 15 30 60 0").await;
-    assert_eq!(later, Answer::numbers([0, 16, 0, -1, 31]), "30.5 seconds, rounded up");
+    assert_eq!(later, RespReply::numbers([0, 16, 0, -1, 31]), "30.5 seconds, rounded up");
 }
 
 #[tokio::test]
@@ -43,9 +43,9 @@ async fn counters_are_shared_with_http() {
     let gate = TestServer::open().await;
     let (mut redis, mut http) = (gate.resp().await, gate.client().await);
     let body = r#"{"key":"k","quota":"30/min burst 16"}"#;
-    assert_eq!(redis.ask("CL.THROTTLE k 15 30 60").await, Answer::numbers([0, 16, 15, -1, 2]));
+    assert_eq!(redis.ask("CL.THROTTLE k 15 30 60").await, RespReply::numbers([0, 16, 15, -1, 2]));
     assert_eq!(http.throttle(body).await.json()["remaining"], 14);
-    assert_eq!(redis.ask("CL.THROTTLE k 15 30 60").await, Answer::numbers([0, 16, 13, -1, 6]));
+    assert_eq!(redis.ask("CL.THROTTLE k 15 30 60").await, RespReply::numbers([0, 16, 13, -1, 6]));
 }
 
 #[tokio::test]
@@ -85,18 +85,18 @@ async fn errors_have_the_messages_of_redis_cell() {
              rate use a burst of at most 1125899906",
         ),
     ] {
-        assert_eq!(client.ask(asked).await, Answer::error(expected), "{asked}");
+        assert_eq!(client.ask(asked).await, RespReply::error(expected), "{asked}");
     }
     let long = "k".repeat(4_097);
     client.send(command(&["CL.THROTTLE", &long, "1", "1", "1"])).await;
     let expected =
         "Cell error: cannot check a key of 4097 bytes; use at most 4096, or a digest of it";
-    assert_eq!(client.answer().await, Answer::error(expected));
+    assert_eq!(client.answer().await, RespReply::error(expected));
     client.send(command(&["CL.THROTTLE", &long[..4_096], "1", "1", "1"])).await;
-    assert_eq!(client.answer().await, Answer::numbers([0, 2, 1, -1, 1]));
+    assert_eq!(client.answer().await, RespReply::numbers([0, 2, 1, -1, 1]));
     let letters = "x".repeat(1_000);
     client.send(command(&["CL.THROTTLE", "k", &letters, "1", "1"])).await;
-    let Answer::Error(error) = client.answer().await else { panic!("no error") };
+    let RespReply::Error(error) = client.answer().await else { panic!("no error") };
     assert!(error.len() < 200, "{error}");
 }
 
@@ -110,7 +110,7 @@ async fn a_key_may_be_any_bytes() {
         for remaining in [1, 0] {
             client.send(command(&[b"CL.THROTTLE", key, b"1", b"1", b"9"])).await;
             let reset = (2 - remaining) * 9;
-            let expected = Answer::numbers([0, 2, remaining, -1, reset]);
+            let expected = RespReply::numbers([0, 2, remaining, -1, reset]);
             assert_eq!(client.answer().await, expected, "{key:?}");
         }
     }
@@ -130,7 +130,7 @@ async fn many_quotas_in_one_pipeline_are_kept_apart() {
         client.send(&sent).await;
         for burst in all.clone() {
             let expected = [0, burst + 1, burst + 1 - taken, -1, taken * 10];
-            assert_eq!(client.answer().await, Answer::numbers(expected), "{burst}");
+            assert_eq!(client.answer().await, RespReply::numbers(expected), "{burst}");
         }
     }
 }
@@ -147,29 +147,29 @@ async fn a_thousand_pipelined_commands_are_answered_in_order() {
         match number % 7 {
             0 => {
                 sent.extend(words(&format!("ECHO {number}")));
-                expected.push(Answer::text(&number.to_string()));
+                expected.push(RespReply::text(&number.to_string()));
             }
             1 => {
                 sent.extend(words("CL.THROTTLE k x 1 60"));
-                expected.push(Answer::error("Cell error: Couldn't parse as integer: x"));
+                expected.push(RespReply::error("Cell error: Couldn't parse as integer: x"));
             }
             2 => {
                 sent.extend(b"PING\r\n\r\n");
-                expected.push(Answer::Simple("PONG".to_owned()));
+                expected.push(RespReply::Simple("PONG".to_owned()));
             }
             3 => {
                 sent.extend(words("NONE"));
                 let error = "ERR unknown command 'NONE', with args beginning with: ";
-                expected.push(Answer::error(error));
+                expected.push(RespReply::error(error));
             }
             4 => {
                 sent.extend(words("SLUICEGATE.CHECK user 1"));
-                expected.push(Answer::Null);
+                expected.push(RespReply::Null);
             }
             _ => {
                 sent.extend(words("CL.THROTTLE k 9999 1 1"));
                 left -= 1;
-                expected.push(Answer::numbers([0, 10_000, left, -1, 10_000 - left]));
+                expected.push(RespReply::numbers([0, 10_000, left, -1, 10_000 - left]));
             }
         }
     }
@@ -183,7 +183,7 @@ async fn a_thousand_pipelined_commands_are_answered_in_order() {
         let found = client.answer().await;
         if number % 7 == 4 {
             checks -= 1;
-            assert_eq!(*found.get("remaining"), Answer::Integer(checks), "{number}");
+            assert_eq!(*found.get("remaining"), RespReply::Integer(checks), "{number}");
         } else {
             assert_eq!(found, expected, "{number}");
         }

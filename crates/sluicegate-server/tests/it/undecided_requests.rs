@@ -77,9 +77,9 @@ async fn an_undecidable_request_gets_a_422() {
 }
 
 /// A clock on which every month has ended before its counter is checked.
-struct Leaping(ManualClock);
+struct LeapingClock(ManualClock);
 
-impl Clock for Leaping {
+impl Clock for LeapingClock {
     fn now(&self) -> Time {
         self.0.advance(Duration::from_secs(40 * 24 * 60 * 60));
         self.0.now()
@@ -93,7 +93,7 @@ impl Clock for Leaping {
 #[tokio::test]
 async fn an_undecided_throttle_does_not_affect_the_others() {
     let clock = ManualClock::default();
-    let store = Memory::with_clock(Leaping(clock.clone()));
+    let store = Memory::with_clock(LeapingClock(clock.clone()));
     let gate = TestServer::open_with(Server::new(without_rules(store)), clock).await;
     let mut client = gate.client().await;
     let monthly = json!({"key": "a", "quota": "5/month", "algorithm": "fixed_window"});

@@ -74,7 +74,7 @@ impl ClusterBuilder {
         let names = servers.iter().map(|node| node.command(&["CLUSTER", "MYID"]).text()).collect();
         let cluster = Cluster { servers, names, primaries };
         self.give_slots(&cluster);
-        introduce(&cluster);
+        meet(&cluster);
         for replica in primaries..count {
             let primary = &cluster.names[replica % primaries];
             cluster.servers[replica].must(&["CLUSTER", "REPLICATE", primary]);
@@ -99,10 +99,10 @@ impl ClusterBuilder {
 }
 
 /// Introduces each node to each, which is faster than gossip.
-fn introduce(cluster: &Cluster) {
+fn meet(cluster: &Cluster) {
     for (index, node) in cluster.servers.iter().enumerate() {
         for other in cluster.servers.iter().skip(index + 1) {
-            let (port, bus) = (other.spoken_port().to_string(), other.bus_port().to_string());
+            let (port, bus) = (other.announced_port().to_string(), other.bus_port().to_string());
             node.must(&["CLUSTER", "MEET", "127.0.0.1", &port, &bus]);
         }
     }

@@ -1,7 +1,7 @@
 //! Migrates a slot from one primary to another, at once or step by step.
 
 use crate::cluster::Cluster;
-use crate::resp::value::Value;
+use crate::resp::value::RespValue;
 use crate::server::builder::{OWN_PASSWORD, OWN_USER};
 
 /// The most keys to move at a time.
@@ -11,7 +11,7 @@ impl Cluster {
     /// Migrates a slot with all its keys from one primary to another.
     #[track_caller]
     pub fn move_slot(&self, slot: u16, from: usize, to: usize) {
-        self.begin_moving(slot, from, to);
+        self.begin_migration(slot, from, to);
         self.move_keys(slot, from, to, usize::MAX);
         self.finish_moving(slot, from, to);
     }
@@ -19,7 +19,7 @@ impl Cluster {
     /// Starts a migration: `from` serves the keys of the slot that it still holds, and redirects
     /// other keys to `to` with `ASK`. A command on keys of both is answered with `TRYAGAIN`.
     #[track_caller]
-    pub fn begin_moving(&self, slot: u16, from: usize, to: usize) {
+    pub fn begin_migration(&self, slot: u16, from: usize, to: usize) {
         for (node, state, other) in [(to, "IMPORTING", from), (from, "MIGRATING", to)] {
             let slot = slot.to_string();
             self.servers[node].must(&["CLUSTER", "SETSLOT", &slot, state, &self.names[other]]);
@@ -44,18 +44,18 @@ impl Cluster {
     }
 
     #[track_caller]
-    fn migrate(&self, keys: &[Value], from: usize, to: usize) {
+    fn migrate(&self, keys: &[RespValue], from: usize, to: usize) {
         let port = self.known_port(to).to_string();
         let mut words: Vec<&[u8]> = vec![b"MIGRATE", b"127.0.0.1", port.as_bytes(), b"", b"0"];
         words.extend([b"10000", b"AUTH2".as_slice()]);
         words.extend([OWN_USER.as_bytes(), OWN_PASSWORD.as_bytes(), b"KEYS"]);
         words.extend(keys.iter().map(|key| match key {
-            Value::Text(bytes) => bytes.as_slice(),
+            RespValue::Text(bytes) => bytes.as_slice(),
             other => panic!("a key is a text, not {other:?}"),
         }));
         match self.servers[from].command(&words) {
             // Keys that have expired since cannot be moved.
-            Value::Text(said) if said == b"OK" || said == b"NOKEY" => {}
+            RespValue::Text(said) if said == b"OK" || said == b"NOKEY" => {}
             other => panic!("moved keys from node {from} to node {to} and received {other:?}"),
         }
     }
@@ -75,7 +75,7 @@ impl Cluster {
     /// Makes `from` move all its slots to `to` by itself, as servers of Valkey can: until the last
     /// moment it serves all of them. The migration starts now, and has ended when `from` has none.
     #[track_caller]
-    pub fn begin_giving_away(&self, from: usize, to: usize) {
+    pub fn begin_migrating_all(&self, from: usize, to: usize) {
         let slots = self.slots_of(from);
         let (Some(first), Some(last)) = (slots.first(), slots.last()) else { return };
         assert_eq!(usize::from(last - first) + 1, slots.len(), "its slots are one range");

@@ -3,14 +3,14 @@
 use std::ops::RangeInclusive;
 
 use crate::cluster::Cluster;
-use crate::resp::value::Value;
+use crate::resp::value::RespValue;
 
 /// Number of slots of a cluster.
 pub(super) const SLOTS: u16 = 16_384;
 
 /// The view of one node about one node, another or itself.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Node {
+pub(super) struct ClusterNode {
     name: String,
     /// The id of its primary, if it is a replica.
     pub(super) primary: Option<String>,
@@ -21,7 +21,7 @@ pub(super) struct Node {
     well: bool,
 }
 
-impl Node {
+impl ClusterNode {
     /// Parses a line of `CLUSTER NODES`.
     fn read(line: &str) -> Option<Self> {
         let words: Vec<_> = line.split_whitespace().collect();
@@ -62,24 +62,26 @@ impl Cluster {
     }
 
     /// All nodes that the node `viewer` knows.
-    pub(super) fn nodes(&self, viewer: usize) -> Vec<Node> {
+    pub(super) fn nodes(&self, viewer: usize) -> Vec<ClusterNode> {
         match self.servers[viewer].try_command(&["CLUSTER", "NODES"]) {
-            Ok(Value::Text(lines)) => {
-                String::from_utf8_lossy(&lines).lines().filter_map(Node::read).collect()
+            Ok(RespValue::Text(lines)) => {
+                String::from_utf8_lossy(&lines).lines().filter_map(ClusterNode::read).collect()
             }
             _ => Vec::new(),
         }
     }
 
     /// The view of the node `viewer` about the node `index`.
-    pub(super) fn node(&self, viewer: usize, index: usize) -> Option<Node> {
+    pub(super) fn node(&self, viewer: usize, index: usize) -> Option<ClusterNode> {
         self.nodes(viewer).into_iter().find(|node| node.name == self.names[index])
     }
 
     /// Whether a node reports that the cluster is healthy.
     pub(super) fn is_ok(&self, viewer: usize) -> bool {
         match self.servers[viewer].try_command(&["CLUSTER", "INFO"]) {
-            Ok(Value::Text(said)) => String::from_utf8_lossy(&said).contains("cluster_state:ok"),
+            Ok(RespValue::Text(said)) => {
+                String::from_utf8_lossy(&said).contains("cluster_state:ok")
+            }
             _ => false,
         }
     }
@@ -97,7 +99,7 @@ impl Cluster {
             self.node(viewer, index).is_some_and(|seen| seen.well && seen.agrees_with(&itself))
         };
         let does = match &itself.primary {
-            None => self.servers[index].leads(),
+            None => self.servers[index].is_primary(),
             Some(primary) => {
                 let from = self.names.iter().position(|name| name == primary);
                 let port = from.map(|from| self.known_port(from));

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::counts::{Counters, count};
-use super::faults::{ConnectionId, Faults, Mode};
+use super::faults::{ConnectionId, FaultMode, Faults};
 use super::relay::Relay;
 use crate::fraction::share_of;
 use crate::ports::stop_listening;
@@ -19,14 +19,14 @@ use crate::ports::stop_listening;
 /// A command of the proxy's owner. Each is answered once it is executed, with the number of
 /// connections concerned, or with the connections.
 pub(super) enum Command {
-    Switch { mode: Option<Mode>, delay: Option<Duration>, done: Sender<usize> },
+    Switch { mode: Option<FaultMode>, delay: Option<Duration>, done: Sender<usize> },
     Kill { fraction: f64, done: Sender<usize> },
     Heal { done: Sender<usize> },
     List { done: Sender<Vec<ConnectionId>> },
 }
 
 /// A connection, and the task that relays its bytes.
-struct Open {
+struct OpenConnection {
     id: ConnectionId,
     task: JoinHandle<()>,
 }
@@ -37,7 +37,7 @@ pub(super) struct Acceptor {
     upstream: SocketAddr,
     listener: Option<TcpListener>,
     switches: watch::Sender<Faults>,
-    connections: Vec<Open>,
+    connections: Vec<OpenConnection>,
     accepted: u64,
     counters: Arc<Counters>,
 }
@@ -64,7 +64,7 @@ impl Acceptor {
         loop {
             tokio::select! {
                 order = orders.recv() => match order {
-                    Some(order) => self.carry_out(order).await,
+                    Some(order) => self.execute(order).await,
                     None => break,
                 },
                 client = accept(self.listener.as_ref()) => self.admit(client),
@@ -87,10 +87,11 @@ impl Acceptor {
             Relay { id, switches: self.switches.subscribe(), counters: Arc::clone(&self.counters) };
         self.accepted += 1;
         self.forget_closed();
-        self.connections.push(Open { id, task: tokio::spawn(relay.run(client, self.upstream)) });
+        self.connections
+            .push(OpenConnection { id, task: tokio::spawn(relay.run(client, self.upstream)) });
     }
 
-    async fn carry_out(&mut self, order: Command) {
+    async fn execute(&mut self, order: Command) {
         let (concerned, done) = match order {
             Command::Switch { mode, delay, done } => (self.switch(mode, delay).await, done),
             Command::Kill { fraction, done } => (self.kill(fraction).await, done),
@@ -105,14 +106,14 @@ impl Acceptor {
         let _ = done.send(concerned);
     }
 
-    async fn switch(&mut self, mode: Option<Mode>, delay: Option<Duration>) -> usize {
+    async fn switch(&mut self, mode: Option<FaultMode>, delay: Option<Duration>) -> usize {
         self.switches.send_modify(|switches| {
             if let Some(mode) = mode {
                 switches.mode = mode;
             }
             switches.delay = delay.unwrap_or(switches.delay);
         });
-        let refuses = self.switches.borrow().mode == Mode::Refuse;
+        let refuses = self.switches.borrow().mode == FaultMode::Refuse;
         if refuses {
             self.close();
             return self.kill(1.0).await;
@@ -128,7 +129,7 @@ impl Acceptor {
         let silenced = self.connections.iter_mut().filter(|open| mode.silences(open.id)).collect();
         let count = end(silenced).await;
         self.forget_closed();
-        self.switch(Some(Mode::Forward), Some(Duration::ZERO)).await;
+        self.switch(Some(FaultMode::Forward), Some(Duration::ZERO)).await;
         count
     }
 
@@ -145,9 +146,9 @@ impl Acceptor {
 }
 
 /// Closes connections; returns the number.
-async fn end(connections: Vec<&mut Open>) -> usize {
+async fn end(connections: Vec<&mut OpenConnection>) -> usize {
     let count = connections.len();
-    for Open { task, .. } in connections {
+    for OpenConnection { task, .. } in connections {
         task.abort();
         // The task closes its sockets at its end.
         let _ = task.await;

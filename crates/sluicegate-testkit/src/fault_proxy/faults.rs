@@ -11,7 +11,7 @@ pub struct ConnectionId(pub(super) u64);
 
 /// The fault of connections and of their data.
 #[derive(Clone, Default, PartialEq)]
-pub(super) enum Mode {
+pub(super) enum FaultMode {
     #[default]
     Forward,
     Silent,
@@ -22,7 +22,7 @@ pub(super) enum Mode {
     SwallowReplies(Sampler),
 }
 
-impl Mode {
+impl FaultMode {
     /// Whether this connection is silent.
     pub(super) fn silences(&self, connection: ConnectionId) -> bool {
         match self {
@@ -36,6 +36,6 @@ impl Mode {
 /// All settings.
 #[derive(Clone, Default)]
 pub(super) struct Faults {
-    pub(super) mode: Mode,
+    pub(super) mode: FaultMode,
     pub(super) delay: Duration,
 }

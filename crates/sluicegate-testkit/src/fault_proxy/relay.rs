@@ -11,7 +11,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, sleep_until};
 
 use super::counts::{Counters, count};
-use super::faults::{ConnectionId, Faults, Mode};
+use super::faults::{ConnectionId, FaultMode, Faults};
 use crate::resp::framing::{Frame, Frames};
 
 /// How long a lost connection stays open: long enough for its client to send more.
@@ -45,7 +45,7 @@ pub(super) struct Relay {
 impl Relay {
     /// Relays bytes until one side closes, or this is dropped; then both sides are closed.
     pub(super) async fn run(self, client: TcpStream, upstream: SocketAddr) {
-        self.while_silent().await;
+        self.wait_until_forwarding().await;
         let Ok(server) = TcpStream::connect(upstream).await else { return };
         // Without delay, so that the proxy has no effect on timing.
         let _ = client.set_nodelay(true);
@@ -121,8 +121,8 @@ impl Relay {
     /// The fault of a reply that is due now.
     fn fate(&self, reply: u64) -> ReplyAction {
         let (chance, fate) = match self.switches.borrow().mode {
-            Mode::SwallowReplies(chance) => (chance, ReplyAction::CutOut),
-            Mode::DropReplies(chance) => (chance, ReplyAction::Lost),
+            FaultMode::SwallowReplies(chance) => (chance, ReplyAction::CutOut),
+            FaultMode::DropReplies(chance) => (chance, ReplyAction::Lost),
             _ => return ReplyAction::Delivered,
         };
         if !chance.falls_on(self.id.0, reply) {
@@ -138,10 +138,10 @@ impl Relay {
         if !delay.is_zero() {
             sleep_until(arrived + delay).await;
         }
-        self.while_silent().await;
+        self.wait_until_forwarding().await;
     }
 
-    async fn while_silent(&self) {
+    async fn wait_until_forwarding(&self) {
         // Fails when the proxy has ended, and this connection with it.
         let passes = |switches: &Faults| !switches.mode.silences(self.id);
         let _ = self.switches.clone().wait_for(passes).await;

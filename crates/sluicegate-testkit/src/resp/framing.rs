@@ -1,6 +1,6 @@
 //! Splits a server's side of a connection into answers.
 
-use crate::resp::value::{Unread, Value};
+use crate::resp::value::{ParseFailure, RespValue};
 
 /// A piece of a server's stream.
 #[derive(Debug, PartialEq, Eq)]
@@ -29,16 +29,16 @@ impl Frames {
     /// The next answer, if it is complete.
     pub(crate) fn next(&mut self) -> Option<Frame> {
         if !self.opaque {
-            match Value::read(&self.collected) {
+            match RespValue::read(&self.collected) {
                 Ok((value, length)) => {
                     let bytes = self.collected.drain(..length).collect();
                     return Some(match value {
-                        Value::Push(_) => Frame::Push(bytes),
+                        RespValue::Push(_) => Frame::Push(bytes),
                         _ => Frame::Reply(bytes),
                     });
                 }
-                Err(Unread::Incomplete) => return None,
-                Err(Unread::Malformed) => self.opaque = true,
+                Err(ParseFailure::Incomplete) => return None,
+                Err(ParseFailure::Malformed) => self.opaque = true,
             }
         }
         let bytes = std::mem::take(&mut self.collected);

@@ -2,7 +2,7 @@
 
 /// One value, in either version of the protocol.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Value {
+pub enum RespValue {
     /// Null.
     Null,
     /// A whole number.
@@ -16,16 +16,16 @@ pub enum Value {
     /// An error of the server.
     Error(String),
     /// Several values; sets too.
-    Array(Vec<Value>),
+    Array(Vec<RespValue>),
     /// Pairs, in the server's order.
-    Map(Vec<(Value, Value)>),
+    Map(Vec<(RespValue, RespValue)>),
     /// A message without a request, such as an invalidation.
-    Push(Vec<Value>),
+    Push(Vec<RespValue>),
 }
 
 /// Why a value could not be parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Unread {
+pub(crate) enum ParseFailure {
     /// The value is incomplete; more bytes are needed.
     Incomplete,
     /// The value is malformed.
@@ -35,10 +35,10 @@ pub(crate) enum Unread {
 /// The most levels of nesting; servers use a handful.
 const DEEPEST: usize = 32;
 
-impl Value {
+impl RespValue {
     /// The first value in `bytes`, and its length.
-    pub(crate) fn read(bytes: &[u8]) -> Result<(Self, usize), Unread> {
-        let mut reader = Reader { bytes, at: 0 };
+    pub(crate) fn read(bytes: &[u8]) -> Result<(Self, usize), ParseFailure> {
+        let mut reader = ValueReader { bytes, at: 0 };
         let value = reader.value(0)?;
         Ok((value, reader.at))
     }
@@ -63,7 +63,7 @@ impl Value {
 
     /// The values of a list.
     #[track_caller]
-    pub fn items(&self) -> &[Value] {
+    pub fn items(&self) -> &[RespValue] {
         match self {
             Self::Array(items) => items,
             other => panic!("expected several values from the server, got {other:?}"),
@@ -98,47 +98,47 @@ impl Value {
 }
 
 /// The position of the parser.
-struct Reader<'a> {
+struct ValueReader<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
-impl<'a> Reader<'a> {
-    fn value(&mut self, depth: usize) -> Result<Value, Unread> {
+impl<'a> ValueReader<'a> {
+    fn value(&mut self, depth: usize) -> Result<RespValue, ParseFailure> {
         if depth > DEEPEST {
-            return Err(Unread::Malformed);
+            return Err(ParseFailure::Malformed);
         }
-        let kind = *self.bytes.get(self.at).ok_or(Unread::Incomplete)?;
+        let kind = *self.bytes.get(self.at).ok_or(ParseFailure::Incomplete)?;
         if !b"+-:$*_#,(!=%~>|".contains(&kind) {
-            return Err(Unread::Malformed);
+            return Err(ParseFailure::Malformed);
         }
         self.at += 1;
         let line = self.line()?;
         match kind {
-            b'+' | b'(' => Ok(Value::Text(line.to_vec())),
-            b'-' => Ok(Value::Error(String::from_utf8_lossy(line).into_owned())),
-            b':' => number(line).map(Value::Integer),
-            b',' => number(line).map(Value::Double),
-            b'_' => Ok(Value::Null),
+            b'+' | b'(' => Ok(RespValue::Text(line.to_vec())),
+            b'-' => Ok(RespValue::Error(String::from_utf8_lossy(line).into_owned())),
+            b':' => number(line).map(RespValue::Integer),
+            b',' => number(line).map(RespValue::Double),
+            b'_' => Ok(RespValue::Null),
             b'#' => match line {
-                b"t" => Ok(Value::Boolean(true)),
-                b"f" => Ok(Value::Boolean(false)),
-                _ => Err(Unread::Malformed),
+                b"t" => Ok(RespValue::Boolean(true)),
+                b"f" => Ok(RespValue::Boolean(false)),
+                _ => Err(ParseFailure::Malformed),
             },
-            b'$' | b'*' if line == b"-1" => Ok(Value::Null),
-            b'$' => Ok(Value::Text(self.bulk(number(line)?)?.to_vec())),
+            b'$' | b'*' if line == b"-1" => Ok(RespValue::Null),
+            b'$' => Ok(RespValue::Text(self.bulk(number(line)?)?.to_vec())),
             b'=' => {
                 // Three letters and a colon specify the format of the text.
                 let text = self.bulk(number(line)?)?;
-                Ok(Value::Text(text.get(4..).ok_or(Unread::Malformed)?.to_vec()))
+                Ok(RespValue::Text(text.get(4..).ok_or(ParseFailure::Malformed)?.to_vec()))
             }
             b'!' => {
                 let said = self.bulk(number(line)?)?;
-                Ok(Value::Error(String::from_utf8_lossy(said).into_owned()))
+                Ok(RespValue::Error(String::from_utf8_lossy(said).into_owned()))
             }
-            b'*' | b'~' => self.values(number(line)?, depth).map(Value::Array),
-            b'>' => self.values(number(line)?, depth).map(Value::Push),
-            b'%' => self.pairs(number(line)?, depth).map(Value::Map),
+            b'*' | b'~' => self.values(number(line)?, depth).map(RespValue::Array),
+            b'>' => self.values(number(line)?, depth).map(RespValue::Push),
+            b'%' => self.pairs(number(line)?, depth).map(RespValue::Map),
             // Attributes of the value that follows them.
             _ => {
                 self.pairs(number(line)?, depth)?;
@@ -147,38 +147,43 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn values(&mut self, count: usize, depth: usize) -> Result<Vec<Value>, Unread> {
+    fn values(&mut self, count: usize, depth: usize) -> Result<Vec<RespValue>, ParseFailure> {
         (0..count).map(|_| self.value(depth + 1)).collect()
     }
 
-    fn pairs(&mut self, count: usize, depth: usize) -> Result<Vec<(Value, Value)>, Unread> {
+    fn pairs(
+        &mut self,
+        count: usize,
+        depth: usize,
+    ) -> Result<Vec<(RespValue, RespValue)>, ParseFailure> {
         (0..count).map(|_| Ok((self.value(depth + 1)?, self.value(depth + 1)?))).collect()
     }
 
     /// The bytes up to the end of the line, which is skipped.
-    fn line(&mut self) -> Result<&'a [u8], Unread> {
-        let rest = self.bytes.get(self.at..).ok_or(Unread::Incomplete)?;
-        let length = rest.windows(2).position(|pair| pair == b"\r\n").ok_or(Unread::Incomplete)?;
+    fn line(&mut self) -> Result<&'a [u8], ParseFailure> {
+        let rest = self.bytes.get(self.at..).ok_or(ParseFailure::Incomplete)?;
+        let length =
+            rest.windows(2).position(|pair| pair == b"\r\n").ok_or(ParseFailure::Incomplete)?;
         self.at += length + 2;
-        rest.get(..length).ok_or(Unread::Incomplete)
+        rest.get(..length).ok_or(ParseFailure::Incomplete)
     }
 
     /// This number of bytes, and the end of a line.
-    fn bulk(&mut self, length: usize) -> Result<&'a [u8], Unread> {
-        let end = self.at.checked_add(length).ok_or(Unread::Malformed)?;
-        let bytes = self.bytes.get(self.at..end).ok_or(Unread::Incomplete)?;
+    fn bulk(&mut self, length: usize) -> Result<&'a [u8], ParseFailure> {
+        let end = self.at.checked_add(length).ok_or(ParseFailure::Malformed)?;
+        let bytes = self.bytes.get(self.at..end).ok_or(ParseFailure::Incomplete)?;
         match self.bytes.get(end..end.saturating_add(2)) {
             Some(b"\r\n") => {}
-            Some(_) => return Err(Unread::Malformed),
-            None => return Err(Unread::Incomplete),
+            Some(_) => return Err(ParseFailure::Malformed),
+            None => return Err(ParseFailure::Incomplete),
         }
         self.at = end + 2;
         Ok(bytes)
     }
 }
 
-fn number<N: std::str::FromStr>(line: &[u8]) -> Result<N, Unread> {
-    std::str::from_utf8(line).ok().and_then(|text| text.parse().ok()).ok_or(Unread::Malformed)
+fn number<N: std::str::FromStr>(line: &[u8]) -> Result<N, ParseFailure> {
+    std::str::from_utf8(line).ok().and_then(|text| text.parse().ok()).ok_or(ParseFailure::Malformed)
 }
 
 #[cfg(test)]

@@ -105,7 +105,7 @@ impl SentinelsBuilder {
         }
         wait_for_copies(all.servers.iter().skip(1));
         all.watchers = start_all(&watching(self.sentinel, port), SENTINELS);
-        all.watchers.iter().for_each(hasten);
+        all.watchers.iter().for_each(shorten_intervals);
         all.wait_until_settled();
         all
     }
@@ -114,7 +114,7 @@ impl SentinelsBuilder {
 /// Configures servers to announce the addresses of their proxies.
 fn with_proxies(servers: &[Server]) -> Vec<FaultProxy> {
     let in_front = |server: &Server| {
-        let proxy = FaultProxy::to(([127, 0, 0, 1], server.spoken_port()).into());
+        let proxy = FaultProxy::to(([127, 0, 0, 1], server.announced_port()).into());
         server.must(&["CONFIG", "SET", "replica-announce-ip", "127.0.0.1"]);
         server.must(&["CONFIG", "SET", "replica-announce-port", &proxy.port().to_string()]);
         server.must(&["CONFIG", "REWRITE"]);
@@ -140,7 +140,7 @@ fn watching(sentinel: ServerBuilder, port: u16) -> ServerBuilder {
 
 /// Makes a sentinel query more often than every ten seconds, publish more often than every two, and
 /// wait for one second, not thirty, after it was paused. The settings are lost when it ends.
-pub(super) fn hasten(sentinel: &Server) {
+pub(super) fn shorten_intervals(sentinel: &Server) {
     // A primary that no sentinel promoted is made a replica after four times the second of these.
     // That has to exceed the time until all sentinels know of a promotion, which is more than a
     // second.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::resp::value::Value;
+use crate::resp::value::RespValue;
 use crate::sentinels::{NAME, Sentinels};
 use crate::server::Server;
 
@@ -27,7 +27,7 @@ impl Sentinels {
 
     fn named_by(&self, sentinel: &Server) -> Option<usize> {
         match sentinel.try_command(&["SENTINEL", "GET-MASTER-ADDR-BY-NAME", NAME]) {
-            Ok(Value::Array(address)) => {
+            Ok(RespValue::Array(address)) => {
                 let port: u16 = address.get(1)?.text().parse().ok()?;
                 (0..self.servers.len()).find(|index| self.known_port(*index) == port)
             }
@@ -38,7 +38,7 @@ impl Sentinels {
     /// Whether a data server is the primary or has a copy of its data.
     pub(super) fn is_in_place(&self, index: usize, primary: usize) -> bool {
         if index == primary {
-            return self.servers[index].leads();
+            return self.servers[index].is_primary();
         }
         self.servers[index].copies_from() == Some(self.known_port(primary))
     }
@@ -55,7 +55,7 @@ impl Sentinels {
         let watched = about(&sentinel.try_command(&["SENTINEL", "MASTER", NAME]).ok()?)?;
         let others: usize = watched.get("num-other-sentinels")?.parse().ok()?;
         let replicas = match sentinel.try_command(&["SENTINEL", "REPLICAS", NAME]).ok()? {
-            Value::Array(replicas) => replicas.iter().filter_map(about).collect::<Vec<_>>(),
+            RespValue::Array(replicas) => replicas.iter().filter_map(about).collect::<Vec<_>>(),
             _ => return None,
         };
         let port = self.known_port(primary).to_string();
@@ -77,9 +77,9 @@ impl Sentinels {
     }
 }
 
-fn about(said: &Value) -> Option<SentinelStatus> {
+fn about(said: &RespValue) -> Option<SentinelStatus> {
     match said {
-        Value::Array(words) => {
+        RespValue::Array(words) => {
             Some(words.chunks_exact(2).map(|pair| (pair[0].text(), pair[1].text())).collect())
         }
         _ => None,

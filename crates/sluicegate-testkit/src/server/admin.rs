@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::io;
 
 use crate::fraction::share_of;
-use crate::resp::value::Value;
+use crate::resp::value::RespValue;
 use crate::server::{Server, locked};
 
 impl Server {
     /// Sends a command on the testkit's connection, as a user with all permissions, and returns the
     /// answer, which may be an error.
     #[track_caller]
-    pub fn command(&self, words: &[impl AsRef<[u8]>]) -> Value {
+    pub fn command(&self, words: &[impl AsRef<[u8]>]) -> RespValue {
         self.try_command(words).unwrap_or_else(|error| {
             let first = words.first().map(|word| String::from_utf8_lossy(word.as_ref()));
             panic!("sent {} to the server and got no answer: {error}", first.unwrap_or_default())
@@ -19,7 +19,7 @@ impl Server {
     }
 
     /// [`command`](Self::command) to a server that may be down, or go down.
-    pub fn try_command(&self, words: &[impl AsRef<[u8]>]) -> io::Result<Value> {
+    pub fn try_command(&self, words: &[impl AsRef<[u8]>]) -> io::Result<RespValue> {
         let mut own = locked(&self.connection);
         // Sentinels make a server close its connections when its role changes.
         let mut connection = match own.take() {
@@ -41,7 +41,7 @@ impl Server {
     /// [`info`](Self::info) of a server that may be down, or go down.
     pub(crate) fn try_info(&self, section: &str) -> Option<BTreeMap<String, String>> {
         match self.try_command(&["INFO", section]) {
-            Ok(Value::Text(said)) => Some(pairs(&String::from_utf8_lossy(&said))),
+            Ok(RespValue::Text(said)) => Some(pairs(&String::from_utf8_lossy(&said))),
             _ => None,
         }
     }
@@ -55,7 +55,7 @@ impl Server {
     }
 
     /// Whether it reports to be a primary.
-    pub(crate) fn leads(&self) -> bool {
+    pub(crate) fn is_primary(&self) -> bool {
         self.try_info("replication").is_some_and(|about| about["role"] == "master")
     }
 
@@ -65,7 +65,7 @@ impl Server {
         let answer = self.command(words);
         let said: Vec<_> =
             words.iter().map(|word| String::from_utf8_lossy(word.as_ref())).collect();
-        assert_eq!(answer, Value::Text(b"OK".to_vec()), "{}", said.join(" "));
+        assert_eq!(answer, RespValue::Text(b"OK".to_vec()), "{}", said.join(" "));
     }
 
     /// The memory that the server reports to use, in bytes.

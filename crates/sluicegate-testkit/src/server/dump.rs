@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 
-use crate::resp::value::Value;
+use crate::resp::value::RespValue;
 use crate::server::Server;
 
 impl Server {
@@ -16,7 +16,7 @@ impl Server {
                 [next, found] => {
                     cursor = next.text();
                     keys.extend(found.items().iter().map(|key| match key {
-                        Value::Text(bytes) => bytes.clone(),
+                        RespValue::Text(bytes) => bytes.clone(),
                         other => panic!("a key is a text, not {other:?}"),
                     }));
                 }
@@ -44,7 +44,7 @@ impl Server {
         bytes
     }
 
-    fn value_of(&self, key: &[u8]) -> Value {
+    fn value_of(&self, key: &[u8]) -> RespValue {
         let kind = self.command(&[b"TYPE", key]).text();
         let words: &[&[u8]] = match kind.as_str() {
             "string" => &[b"GET", key],
@@ -54,7 +54,7 @@ impl Server {
             "zset" => &[b"ZRANGE", key, b"0", b"-1", b"WITHSCORES"],
             "stream" => &[b"XRANGE", key, b"-", b"+"],
             // Expired since it was listed.
-            "none" => return Value::Null,
+            "none" => return RespValue::Null,
             other => panic!("found a key of type {other}: say here how it is read"),
         };
         self.command(words)

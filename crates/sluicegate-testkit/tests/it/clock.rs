@@ -2,7 +2,7 @@
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use sluicegate_testkit::{Server, ServerKind, Value, wait_until};
+use sluicegate_testkit::{RespValue, Server, ServerKind, wait_until};
 
 use crate::LONG;
 
@@ -56,7 +56,7 @@ fn keys_expire_by_the_shifted_clock() {
         server.shift_clock(3_599_000 - 60_000);
         assert_eq!(server.command(&["EXISTS", "a"]).integer(), 1);
         server.shift_clock(3_600_001);
-        assert_eq!(server.command(&["GET", "a"]), Value::Null);
+        assert_eq!(server.command(&["GET", "a"]), RespValue::Null);
     }
 }
 

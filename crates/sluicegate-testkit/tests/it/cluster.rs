@@ -1,6 +1,6 @@
 //! Tests that a cluster forms, migrates slots, and replaces a failed primary.
 
-use sluicegate_testkit::{Cluster, Connection, ServerKind, Value};
+use sluicegate_testkit::{Cluster, Connection, RespValue, ServerKind};
 
 use crate::{text, with_both};
 
@@ -8,8 +8,8 @@ use crate::{text, with_both};
 const SLOT: u16 = 15_495;
 
 #[track_caller]
-fn assert_error(answer: &Value, expected: &str) {
-    assert!(matches!(answer, Value::Error(said) if said.starts_with(expected)), "{answer:?}");
+fn assert_error(answer: &RespValue, expected: &str) {
+    assert!(matches!(answer, RespValue::Error(said) if said.starts_with(expected)), "{answer:?}");
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn a_slot_is_migrated_at_once_or_step_by_step() {
         for key in &keys {
             cluster.servers()[from].command(&["SET", key, "1"]);
         }
-        cluster.begin_moving(SLOT, from, to);
+        cluster.begin_migration(SLOT, from, to);
         assert_eq!(cluster.move_keys(SLOT, from, to, 120), 120);
         let get = |key: &&String| cluster.servers()[from].command(&["GET", key]);
         let (here, there): (Vec<_>, Vec<_>) = keys.iter().partition(|key| get(key) == text("1"));

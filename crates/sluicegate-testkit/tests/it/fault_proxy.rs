@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use sluicegate_testkit::{Connection, Counts, FaultProxy, Server, Value, wait_until};
+use sluicegate_testkit::{Connection, Counts, FaultProxy, RespValue, Server, wait_until};
 
 use crate::{LONG, SHORT, assert_closed, assert_hangs, text};
 
@@ -19,7 +19,7 @@ fn connected(proxy: &FaultProxy) -> Connection {
 /// The number that the server counted to.
 fn counted(server: &Server) -> i64 {
     match server.command(&["GET", "calls"]) {
-        Value::Null => 0,
+        RespValue::Null => 0,
         number => number.text().parse().unwrap(),
     }
 }
@@ -60,10 +60,10 @@ fn forwards_large_values_and_pipelines() {
 fn forwards_the_third_version_of_the_protocol_with_messages_in_between() {
     let (server, proxy) = server_and_proxy();
     let mut connection = connected(&proxy);
-    assert!(matches!(connection.command(&["HELLO", "3"]).unwrap(), Value::Map(_)));
-    assert!(matches!(connection.command(&["SUBSCRIBE", "news"]).unwrap(), Value::Push(_)));
+    assert!(matches!(connection.command(&["HELLO", "3"]).unwrap(), RespValue::Map(_)));
+    assert!(matches!(connection.command(&["SUBSCRIBE", "news"]).unwrap(), RespValue::Push(_)));
     server.command(&["PUBLISH", "news", "hello"]);
-    let message = Value::Push(vec![text("message"), text("news"), text("hello")]);
+    let message = RespValue::Push(vec![text("message"), text("news"), text("hello")]);
     assert_eq!(connection.receive().unwrap(), message);
     // A message is no answer, and is not counted as one.
     proxy.swallow_replies(1.0, 1);

@@ -15,7 +15,7 @@ mod tls;
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use sluicegate_testkit::{Connection, ServerKind, Value};
+use sluicegate_testkit::{Connection, RespValue, ServerKind};
 
 /// Longer than any step takes, unless it fails.
 const LONG: Duration = Duration::from_secs(60);
@@ -23,8 +23,8 @@ const LONG: Duration = Duration::from_secs(60);
 /// A short wait for something that must not happen.
 const SHORT: Duration = Duration::from_millis(150);
 
-fn text(text: &str) -> Value {
-    Value::Text(text.as_bytes().to_vec())
+fn text(text: &str) -> RespValue {
+    RespValue::Text(text.as_bytes().to_vec())
 }
 
 /// Does the same with both servers concurrently, because most of it is waiting.
@@ -40,10 +40,10 @@ fn with_both(test: impl Fn(ServerKind) + Sync) {
 /// Asserts that no answer arrives for a while, and restores the timeout.
 #[track_caller]
 fn assert_hangs(connection: &mut Connection) {
-    connection.patience(SHORT).unwrap();
+    connection.set_timeout(SHORT).unwrap();
     let kind = connection.receive().expect_err("no answer was to come").kind();
     assert!(matches!(kind, ErrorKind::WouldBlock | ErrorKind::TimedOut), "{kind}");
-    connection.patience(LONG).unwrap();
+    connection.set_timeout(LONG).unwrap();
 }
 
 /// Asserts that the other side has closed.

@@ -2,7 +2,7 @@
 
 use sluicegate_testkit::wait_until;
 use sluicegate_testkit::{
-    Connection, ConnectionId, FaultProxy, Sentinels, Server, ServerKind, Value,
+    Connection, ConnectionId, FaultProxy, RespValue, Sentinels, Server, ServerKind,
 };
 
 use crate::{LONG, assert_closed, assert_hangs, text, with_both};
@@ -83,12 +83,12 @@ fn servers_connect_with_passwords_and_users() {
         );
         for server in all.servers() {
             let mut client = Connection::to(server.address()).unwrap();
-            assert!(matches!(client.command(&["PING"]).unwrap(), Value::Error(_)));
+            assert!(matches!(client.command(&["PING"]).unwrap(), RespValue::Error(_)));
             assert_eq!(client.command(&["AUTH", "reader", "secret2"]).unwrap(), text("OK"));
-            assert_eq!(client.command(&["GET", "open:a"]).unwrap(), Value::Null);
+            assert_eq!(client.command(&["GET", "open:a"]).unwrap(), RespValue::Null);
         }
         let mut client = Connection::to(all.sentinels()[0].address()).unwrap();
-        assert!(matches!(client.command(&["PING"]).unwrap(), Value::Error(_)));
+        assert!(matches!(client.command(&["PING"]).unwrap(), RespValue::Error(_)));
         assert_eq!(client.command(&["AUTH", "secret3"]).unwrap(), text("OK"));
         assert_eq!(client.command(&["AUTH", "asker", "secret4"]).unwrap(), text("OK"));
         let named = client.command(&["SENTINEL", "GET-MASTER-ADDR-BY-NAME", "mymaster"]).unwrap();
@@ -158,7 +158,7 @@ fn a_primary_without_replicas_refuses_writes_if_configured() {
         all.proxy(0).isolate(&[id]);
         wait_until("the primary refuses to write", LONG, || {
             let answer = client.command(&["SET", "b", "1"]).unwrap();
-            matches!(answer, Value::Error(said) if said.starts_with("NOREPLICAS"))
+            matches!(answer, RespValue::Error(said) if said.starts_with("NOREPLICAS"))
         });
     });
 }

@@ -19,7 +19,7 @@ const ALLOWED: [(&str, &str); 14] = [
     ("crates/sluicegate-redis/src/cluster/refresh.rs", "pace of topology refreshes"),
     ("crates/sluicegate-redis/src/sentinel/watcher.rs", "pace of questions to sentinels"),
     ("crates/sluicegate-redis/src/server_status.rs", "how long a server is down, for /readyz"),
-    ("crates/sluicegate-redis/src/passed_over.rs", "a warning every ten seconds at most"),
+    ("crates/sluicegate-redis/src/local_decisions.rs", "a warning every ten seconds at most"),
 ];
 
 #[test]

@@ -4,31 +4,31 @@ use std::collections::HashMap;
 
 use super::{Awaited, BYTES, DEEPEST, Inside, NODES, Stop, TreeBuilder};
 use crate::diagnostics::Diagnostic;
-use crate::diagnostics::Span;
+use crate::diagnostics::SourceSpan;
 use crate::node::{Node, Value};
 
 /// The nodes with an anchor, by the number that the parser gives to it.
 #[derive(Default)]
 pub(super) struct Anchors {
-    nodes: HashMap<usize, (Node, Size)>,
+    nodes: HashMap<usize, (Node, TreeSize)>,
 }
 
 impl Anchors {
-    pub(super) fn insert(&mut self, anchor: usize, node: Node, size: Size) {
+    pub(super) fn insert(&mut self, anchor: usize, node: Node, size: TreeSize) {
         self.nodes.insert(anchor, (node, size));
     }
 }
 
 /// The size of a tree.
 #[derive(Clone, Copy)]
-pub(super) struct Size {
+pub(super) struct TreeSize {
     pub(super) nodes: usize,
     pub(super) bytes: usize,
     /// The nesting depth of lists and maps.
     pub(super) height: usize,
 }
 
-impl Size {
+impl TreeSize {
     /// Measures a node with all of its content.
     pub(super) fn of(node: &Node) -> Self {
         let parts: Box<dyn Iterator<Item = &Node>> = match &node.value {
@@ -52,7 +52,7 @@ impl Size {
 
 impl TreeBuilder<'_> {
     /// Replaces an alias with a copy of the node that has the anchor.
-    pub(super) fn alias(&mut self, anchor: usize, span: Span) -> Result<(), Stop> {
+    pub(super) fn alias(&mut self, anchor: usize, span: SourceSpan) -> Result<(), Stop> {
         if let Some(Inside::Map { key: key @ Awaited::Name, .. }) =
             self.open.last_mut().map(|open| &mut open.inside)
         {
@@ -88,7 +88,7 @@ impl TreeBuilder<'_> {
     }
 
     /// Subtracts a size from the remaining limits.
-    pub(super) fn spend(&mut self, start: usize, end: usize, size: Size) -> Result<(), Stop> {
+    pub(super) fn spend(&mut self, start: usize, end: usize, size: TreeSize) -> Result<(), Stop> {
         let nodes = self.left.nodes.checked_sub(size.nodes);
         let bytes = self.left.bytes.checked_sub(size.bytes);
         let (Some(nodes), Some(bytes)) = (nodes, bytes) else {
@@ -98,7 +98,7 @@ impl TreeBuilder<'_> {
         Ok(())
     }
 
-    fn too_much(&mut self, span: Span) -> Stop {
+    fn too_much(&mut self, span: SourceSpan) -> Stop {
         let message = "the file is too large from here on";
         let help = format!(
             "a file may have at most {NODES} values and {} MiB of text after the expansion of aliases",

@@ -3,9 +3,9 @@
 use std::collections::HashMap;
 
 use super::Awaited;
-use crate::diagnostics::Span;
+use crate::diagnostics::SourceSpan;
 use crate::diagnostics::{Diagnostic, Diagnostics};
-use crate::node::{Entry, Key, Node, Value};
+use crate::node::{MapEntry, MapKey, Node, Value};
 
 /// The key that merges the fields of another map.
 const MERGE: &str = "<<";
@@ -14,7 +14,7 @@ const MERGE: &str = "<<";
 pub(super) fn key(node: Node, diagnostics: &mut Diagnostics) -> Awaited {
     let (message, help) = match node.value {
         Value::Scalar(scalar) if !scalar.text().is_empty() => {
-            return Awaited::ValueOf(Key { text: scalar.text().to_owned(), span: node.span });
+            return Awaited::ValueOf(MapKey { text: scalar.text().to_owned(), span: node.span });
         }
         Value::Null | Value::Scalar(_) => {
             ("the name of the field is missing", "write a name before the `:`")
@@ -32,8 +32,8 @@ pub(super) fn key(node: Node, diagnostics: &mut Diagnostics) -> Awaited {
 }
 
 /// Returns the fields of a finished map, without duplicates and with merged fields.
-pub(super) fn finish(entries: Vec<Entry>, diagnostics: &mut Diagnostics) -> Vec<Entry> {
-    let mut first = HashMap::<String, Span>::with_capacity(entries.len());
+pub(super) fn finish(entries: Vec<MapEntry>, diagnostics: &mut Diagnostics) -> Vec<MapEntry> {
+    let mut first = HashMap::<String, SourceSpan>::with_capacity(entries.len());
     let mut finished = Vec::with_capacity(entries.len());
     let mut merged = None;
     for entry in entries {
@@ -61,9 +61,9 @@ pub(super) fn finish(entries: Vec<Entry>, diagnostics: &mut Diagnostics) -> Vec<
 ///
 /// If several maps have the same field, the first one counts.
 fn merge_fields(
-    merge: Entry,
-    first: &mut HashMap<String, Span>,
-    finished: &mut Vec<Entry>,
+    merge: MapEntry,
+    first: &mut HashMap<String, SourceSpan>,
+    finished: &mut Vec<MapEntry>,
     diagnostics: &mut Diagnostics,
 ) {
     let maps = match merge.value.value {

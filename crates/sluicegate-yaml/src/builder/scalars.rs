@@ -6,10 +6,10 @@ use granit_parser::ScalarStyle;
 
 use super::TreeBuilder;
 use crate::diagnostics::Diagnostic;
-use crate::diagnostics::Span;
+use crate::diagnostics::SourceSpan;
 use crate::diagnostics::shortened;
 use crate::node::{Node, Scalar, Value};
-use crate::variables::{self, Problem, Reason};
+use crate::variables::{self, VariableError, VariableErrorKind};
 
 impl TreeBuilder<'_> {
     pub(super) fn scalar(&mut self, text: &str, style: ScalarStyle, range: &Range<usize>) -> Node {
@@ -32,7 +32,7 @@ impl TreeBuilder<'_> {
     }
 
     /// Returns the span of the text.
-    fn text_span(&self, style: ScalarStyle, range: &Range<usize>) -> Span {
+    fn text_span(&self, style: ScalarStyle, range: &Range<usize>) -> SourceSpan {
         let slice = self.text.get(range.clone()).unwrap_or("");
         if range.is_empty() && self.text.get(range.start..).is_some_and(|it| it.starts_with(':')) {
             // The value of the field is missing, and its place is after the colon.
@@ -46,7 +46,7 @@ impl TreeBuilder<'_> {
         self.span(range.start, end.max(range.start))
     }
 
-    fn fill(&mut self, written: &str, quoted: bool, span: Span) -> Scalar {
+    fn fill(&mut self, written: &str, quoted: bool, span: SourceSpan) -> Scalar {
         let filled = variables::fill(written, self.env);
         self.left.bytes = self.left.bytes.saturating_sub(filled.text.len());
         if filled.problems.is_empty() {
@@ -62,25 +62,25 @@ impl TreeBuilder<'_> {
     }
 
     /// Returns the place of a variable, unless escapes in quotes or line breaks hide it.
-    fn find(&self, problem: &Problem, range: Range<usize>) -> Option<Span> {
+    fn find(&self, problem: &VariableError, range: Range<usize>) -> Option<SourceSpan> {
         let start = range.start + self.text.get(range)?.find(&problem.written)?;
         Some(self.span(start, start + problem.written.len()))
     }
 }
 
-fn explain(problem: &Problem, span: Span) -> Diagnostic {
+fn explain(problem: &VariableError, span: SourceSpan) -> Diagnostic {
     let written = shortened(&problem.written, 60);
     match &problem.reason {
-        Reason::NotSet(name) => {
+        VariableErrorKind::NotSet(name) => {
             let message = format!("the environment variable `{name}` is not set");
             Diagnostic::error(span, "missing-variable", message)
                 .help(format!("set it, or write `${{{name}:-default}}`"))
         }
-        Reason::NotClosed => {
+        VariableErrorKind::NotClosed => {
             Diagnostic::error(span, "bad-variable", "the closing `}` of this `${` is missing")
                 .help("write `${NAME}`, or `$${` for a literal dollar sign")
         }
-        Reason::BadName => {
+        VariableErrorKind::BadName => {
             let message = format!("`{written}` is not the name of an environment variable");
             Diagnostic::error(span, "bad-variable", message).help(
                 "write `${NAME}` or `${NAME:-default}` with letters, digits and `_` in the name, \

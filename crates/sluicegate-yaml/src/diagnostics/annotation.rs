@@ -6,7 +6,7 @@ use annotate_snippets::{AnnotationKind, Group, Level, Origin, Snippet};
 
 use super::sanitize::{printable, push};
 use crate::diagnostics::{Diagnostic, Severity};
-use crate::diagnostics::{SourceMap, Span};
+use crate::diagnostics::{SourceMap, SourceSpan};
 
 /// The number of characters of a line that the renderer gets, which shortens lines itself.
 const WIDE: usize = 4096;
@@ -17,7 +17,7 @@ const NEAR: usize = 40;
 
 /// A place with its marker.
 struct Mark {
-    span: Span,
+    span: SourceSpan,
     line: usize,
     label: String,
     kind: AnnotationKind,
@@ -32,7 +32,7 @@ pub(super) fn groups<'a>(sources: &SourceMap, diagnostic: &Diagnostic) -> [Group
     };
     let title = level.primary_title(printable(diagnostic.message())).id(diagnostic.code());
     let mut group = Group::with_title(title);
-    let mark = |span: Span, label: &str, kind| {
+    let mark = |span: SourceSpan, label: &str, kind| {
         let (line, _) = sources.position(span.source(), span.range().start);
         Mark { span, line, label: printable(label), kind }
     };
@@ -51,7 +51,7 @@ pub(super) fn groups<'a>(sources: &SourceMap, diagnostic: &Diagnostic) -> [Group
         }
     }
     for piece in pieces {
-        group = draw(sources, &piece, group);
+        group = render_piece(sources, &piece, group);
     }
     if let Some(help) = diagnostic.help_text() {
         group = group.element(Level::HELP.message(printable(help)));
@@ -63,7 +63,7 @@ pub(super) fn groups<'a>(sources: &SourceMap, diagnostic: &Diagnostic) -> [Group
 ///
 /// The renderer gets a text of these lines only, because it would scan the whole file, and does not
 /// check positions.
-fn draw<'a>(sources: &SourceMap, piece: &[Mark], group: Group<'a>) -> Group<'a> {
+fn render_piece<'a>(sources: &SourceMap, piece: &[Mark], group: Group<'a>) -> Group<'a> {
     let lines = piece.iter().map(|mark| mark.line);
     let (Some(first), Some(last)) = (lines.clone().min(), lines.max()) else { return group };
     let Some(head) = piece.first() else { return group };
@@ -75,7 +75,7 @@ fn draw<'a>(sources: &SourceMap, piece: &[Mark], group: Group<'a>) -> Group<'a> 
         let bytes = sources.line(source, line);
         let marked = piece.iter().filter(|mark| mark.line == line).collect::<Vec<_>>();
         let anchor = marked.iter().map(|mark| mark.span.range().start).min();
-        let window = Window::around(sources.text(source), bytes, anchor);
+        let window = LineWindow::around(sources.text(source), bytes, anchor);
         cut |= window.cut;
         let start = text.len();
         text.push_str(&window.shown);
@@ -99,7 +99,7 @@ fn draw<'a>(sources: &SourceMap, piece: &[Mark], group: Group<'a>) -> Group<'a> 
 }
 
 /// The part of a line that is shown, with the positions of its characters in the file.
-struct Window {
+struct LineWindow {
     shown: String,
     /// Whether the start of the line was cut off.
     cut: bool,
@@ -107,7 +107,7 @@ struct Window {
     positions: Vec<(usize, usize)>,
 }
 
-impl Window {
+impl LineWindow {
     fn around(text: &str, line: Range<usize>, anchor: Option<usize>) -> Self {
         let letters = text.get(line.clone()).unwrap_or("");
         // Scanning only a window after the marker keeps very long lines cheap.

@@ -1,6 +1,6 @@
 //! A diagnostic, and a list of them.
 
-use crate::diagnostics::Span;
+use crate::diagnostics::SourceSpan;
 
 /// The severity of a diagnostic.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -18,30 +18,30 @@ pub enum Severity {
 pub struct Diagnostic {
     severity: Severity,
     code: &'static str,
-    span: Span,
+    span: SourceSpan,
     message: String,
     label: String,
     help: Option<String>,
-    related: Vec<(Span, String)>,
+    related: Vec<(SourceSpan, String)>,
 }
 
 impl Diagnostic {
     /// Creates an error: the files cannot be used.
-    pub fn error(span: Span, code: &'static str, message: impl Into<String>) -> Self {
+    pub fn error(span: SourceSpan, code: &'static str, message: impl Into<String>) -> Self {
         Self::new(Severity::Error, span, code, message.into())
     }
 
     /// Creates a warning: valid, but probably not meant.
-    pub fn warning(span: Span, code: &'static str, message: impl Into<String>) -> Self {
+    pub fn warning(span: SourceSpan, code: &'static str, message: impl Into<String>) -> Self {
         Self::new(Severity::Warning, span, code, message.into())
     }
 
     /// Creates a note: probably meant, but with a consequence that is easily missed.
-    pub fn note(span: Span, code: &'static str, message: impl Into<String>) -> Self {
+    pub fn note(span: SourceSpan, code: &'static str, message: impl Into<String>) -> Self {
         Self::new(Severity::Note, span, code, message.into())
     }
 
-    fn new(severity: Severity, span: Span, code: &'static str, message: String) -> Self {
+    fn new(severity: Severity, span: SourceSpan, code: &'static str, message: String) -> Self {
         let (label, help, related) = (String::new(), None, Vec::new());
         Self { severity, code, span, message, label, help, related }
     }
@@ -62,7 +62,7 @@ impl Diagnostic {
 
     /// Adds a related place.
     #[must_use]
-    pub fn related(mut self, span: Span, text: impl Into<String>) -> Self {
+    pub fn related(mut self, span: SourceSpan, text: impl Into<String>) -> Self {
         self.related.push((span, text.into()));
         self
     }
@@ -78,7 +78,7 @@ impl Diagnostic {
     }
 
     /// Returns the place of the mistake.
-    pub fn span(&self) -> Span {
+    pub fn span(&self) -> SourceSpan {
         self.span
     }
 
@@ -98,7 +98,7 @@ impl Diagnostic {
     }
 
     /// Returns the related places.
-    pub fn related_places(&self) -> &[(Span, String)] {
+    pub fn related_places(&self) -> &[(SourceSpan, String)] {
         &self.related
     }
 }

@@ -37,13 +37,13 @@ pub(super) fn push(safe: &mut String, letter: char) {
         // The symbols for control characters have the same order.
         '\0'..='\u{1f}' => safe.extend(char::from_u32(u32::from(letter) + 0x2400)),
         '\u{7f}' => safe.push('␡'),
-        letter if letter.is_control() || misleads(letter) => safe.push('\u{fffd}'),
+        letter if letter.is_control() || is_deceptive(letter) => safe.push('\u{fffd}'),
         letter => safe.push(letter),
     }
 }
 
 /// Whether a character is invisible and changes the layout of others.
-fn misleads(letter: char) -> bool {
+fn is_deceptive(letter: char) -> bool {
     matches!(letter,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}')

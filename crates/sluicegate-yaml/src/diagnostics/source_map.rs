@@ -8,13 +8,13 @@ pub struct SourceId(u32);
 
 /// A range of bytes in a source.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
-pub struct Span {
+pub struct SourceSpan {
     source: SourceId,
     start: u32,
     end: u32,
 }
 
-impl Span {
+impl SourceSpan {
     /// Creates the span of the bytes from `start` to before `end`.
     pub fn new(source: SourceId, start: usize, end: usize) -> Self {
         let [start, end] = [start, end].map(|at| u32::try_from(at).unwrap_or(u32::MAX));
@@ -50,11 +50,11 @@ pub struct Location {
 /// All source texts with their names.
 #[derive(Clone, Default, Debug)]
 pub struct SourceMap {
-    files: Vec<Source>,
+    files: Vec<SourceText>,
 }
 
 #[derive(Clone, Debug)]
-struct Source {
+struct SourceText {
     name: String,
     text: String,
     /// The first byte of each line.
@@ -67,7 +67,7 @@ impl SourceMap {
         let text = text.into();
         let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         let lines = std::iter::once(0).chain(breaks.map(|(at, _)| at + 1)).collect();
-        self.files.push(Source { name: name.into(), text, lines });
+        self.files.push(SourceText { name: name.into(), text, lines });
         SourceId(u32::try_from(self.files.len() - 1).unwrap_or(u32::MAX))
     }
 
@@ -82,19 +82,19 @@ impl SourceMap {
     }
 
     /// Returns the text of a span.
-    pub fn slice(&self, span: Span) -> &str {
+    pub fn slice(&self, span: SourceSpan) -> &str {
         self.text(span.source).get(span.range()).unwrap_or("")
     }
 
     /// Returns the span of a part of a scalar, given by its bytes in the text of the scalar.
     ///
     /// The span of the whole scalar, if the file spells the text differently.
-    pub fn within(&self, span: Span, text: &str, part: Range<usize>) -> Span {
+    pub fn within(&self, span: SourceSpan, text: &str, part: Range<usize>) -> SourceSpan {
         let start = self.slice(span).find(text).filter(|_| text.get(part.clone()).is_some());
         match start {
             Some(start) => {
                 let start = span.range().start + start;
-                Span::new(span.source, start + part.start, start + part.end)
+                SourceSpan::new(span.source, start + part.start, start + part.end)
             }
             None => span,
         }
@@ -103,7 +103,7 @@ impl SourceMap {
     /// Replaces a secret with stars, because reports end up in logs.
     ///
     /// The length of the text does not change, so all spans stay valid.
-    pub fn mask(&mut self, span: Span) {
+    pub fn mask(&mut self, span: SourceSpan) {
         let Some(file) = self.files.get_mut(span.source.0 as usize) else { return };
         let Some(secret) = file.text.get(span.range()) else { return };
         let masked: String =
@@ -112,7 +112,7 @@ impl SourceMap {
     }
 
     /// Returns the lines and columns of a span.
-    pub fn place(&self, span: Span) -> Location {
+    pub fn place(&self, span: SourceSpan) -> Location {
         let (line, column) = self.position(span.source, span.start as usize);
         let (end_line, end_column) = self.position(span.source, span.end as usize);
         Location { file: self.name(span.source).to_owned(), line, column, end_line, end_column }
@@ -140,7 +140,7 @@ impl SourceMap {
         (line, before.chars().count() + 1)
     }
 
-    fn get(&self, source: SourceId) -> Option<&Source> {
+    fn get(&self, source: SourceId) -> Option<&SourceText> {
         self.files.get(source.0 as usize)
     }
 }
@@ -161,7 +161,7 @@ mod tests {
             (19, 19, (3, 1, 3, 1)),
             (900, 901, (3, 1, 3, 1)),
         ] {
-            let place = sources.place(Span::new(source, start, end));
+            let place = sources.place(SourceSpan::new(source, start, end));
             let found = (place.line, place.column, place.end_line, place.end_column);
             assert_eq!(found, expected, "{start}..{end}");
         }

@@ -1,39 +1,39 @@
 //! Descriptions of kinds and values for messages.
 
-use super::Kind;
+use super::ValueKind;
 use crate::node::{Node, Value};
 
 /// Describes what a kind accepts, for the middle of a sentence.
-pub(super) fn expected(kind: &Kind) -> String {
+pub(super) fn expected(kind: &ValueKind) -> String {
     choice(&alternatives(kind))
 }
 
 /// The alternatives that a kind accepts, to be joined by a single "or".
-fn alternatives(kind: &Kind) -> Vec<String> {
+fn alternatives(kind: &ValueKind) -> Vec<String> {
     let only = |words: &str| vec![words.to_owned()];
     match kind {
-        Kind::Text => only("a text"),
-        Kind::Whole => only("a whole number"),
-        Kind::Flag => ["`true`", "`false`"].map(str::to_owned).to_vec(),
-        Kind::Null => only("nothing"),
-        Kind::Literal(word) => vec![format!("`{word}`")],
-        Kind::OneOf(words) | Kind::OneOfWith { words, .. } => {
+        ValueKind::Text => only("a text"),
+        ValueKind::Whole => only("a whole number"),
+        ValueKind::Flag => ["`true`", "`false`"].map(str::to_owned).to_vec(),
+        ValueKind::Null => only("nothing"),
+        ValueKind::Literal(word) => vec![format!("`{word}`")],
+        ValueKind::OneOf(words) | ValueKind::OneOfWith { words, .. } => {
             words.iter().map(|word| format!("`{word}`")).collect()
         }
-        Kind::Pattern { what, example, .. } => vec![format!("{what} such as `{example}`")],
-        Kind::List(kind) => vec![list(kind)],
-        Kind::OneOrMany(kind) => {
+        ValueKind::Pattern { what, example, .. } => vec![format!("{what} such as `{example}`")],
+        ValueKind::List(kind) => vec![list(kind)],
+        ValueKind::OneOrMany(kind) => {
             let mut words = alternatives(kind);
             words.push(list(kind));
             words
         }
-        Kind::Object(object) => vec![format!("the fields of {}", object.name)],
-        Kind::Map { what, .. } => vec![format!("a name and a value for each {}", bare(what))],
-        Kind::Any(kinds) => kinds.iter().flat_map(alternatives).collect(),
+        ValueKind::Object(object) => vec![format!("the fields of {}", object.name)],
+        ValueKind::Map { what, .. } => vec![format!("a name and a value for each {}", bare(what))],
+        ValueKind::Any(kinds) => kinds.iter().flat_map(alternatives).collect(),
     }
 }
 
-fn list(of: &Kind) -> String {
+fn list(of: &ValueKind) -> String {
     plural(of).map_or_else(|| "a list".to_owned(), |items| format!("a list of {items}"))
 }
 
@@ -69,12 +69,12 @@ pub(super) fn bare(noun: &'static str) -> &'static str {
 }
 
 /// Returns the plural noun of a kind, if there is a short one.
-fn plural(kind: &Kind) -> Option<String> {
+fn plural(kind: &ValueKind) -> Option<String> {
     let noun = match kind {
-        Kind::Text => "text",
-        Kind::Whole => "whole number",
-        Kind::Pattern { what, .. } => bare(what),
-        Kind::Object(object) => bare(object.name),
+        ValueKind::Text => "text",
+        ValueKind::Whole => "whole number",
+        ValueKind::Pattern { what, .. } => bare(what),
+        ValueKind::Object(object) => bare(object.name),
         _ => return None,
     };
     // Appending a letter would not make a plural of a longer description.

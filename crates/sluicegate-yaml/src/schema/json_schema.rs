@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::describe::bare;
-use super::{Kind, Object};
+use super::{Object, ValueKind};
 
 /// The name of the definition for values from the environment, which are allowed everywhere.
 const VARIABLE: &str = "variable";
@@ -12,7 +12,7 @@ const VARIABLE: &str = "variable";
 ///
 /// The schema accepts everything that [`validate`](super::validate) accepts, and more where a text
 /// has a format of its own but no pattern.
-pub fn json_schema(title: &str, kind: &Kind) -> Value {
+pub fn json_schema(title: &str, kind: &ValueKind) -> Value {
     let mut definitions = Definitions::default();
     let described = definitions.describe(kind);
     let mut schema = Map::new();
@@ -40,22 +40,22 @@ struct Definitions {
 }
 
 impl Definitions {
-    fn describe(&mut self, kind: &Kind) -> Value {
+    fn describe(&mut self, kind: &ValueKind) -> Value {
         match kind {
-            Kind::Text => json!({ "type": ["string", "number", "boolean"] }),
+            ValueKind::Text => json!({ "type": ["string", "number", "boolean"] }),
             // Editors read `1_000` as a text.
-            Kind::Whole => json!({ "anyOf": [
+            ValueKind::Whole => json!({ "anyOf": [
                 { "type": "integer", "minimum": 0 },
                 { "type": "string", "pattern": "^[0-9]+(_[0-9]+)+$" },
                 variable(),
             ] }),
-            Kind::Flag => json!({ "anyOf": [{ "type": "boolean" }, variable()] }),
-            Kind::Null => json!({ "type": "null" }),
-            Kind::Literal(word) => json!({ "anyOf": [{ "const": word }, variable()] }),
-            Kind::OneOf(words) | Kind::OneOfWith { words, .. } => {
+            ValueKind::Flag => json!({ "anyOf": [{ "type": "boolean" }, variable()] }),
+            ValueKind::Null => json!({ "type": "null" }),
+            ValueKind::Literal(word) => json!({ "anyOf": [{ "const": word }, variable()] }),
+            ValueKind::OneOf(words) | ValueKind::OneOfWith { words, .. } => {
                 json!({ "anyOf": [{ "enum": spellings(words) }, variable()] })
             }
-            Kind::Pattern { what, example, regex } => json!({
+            ValueKind::Pattern { what, example, regex } => json!({
                 "description": format!("{what} such as {example}"),
                 "examples": [example],
                 "anyOf": [
@@ -64,20 +64,20 @@ impl Definitions {
                     variable(),
                 ],
             }),
-            Kind::List(of) => {
+            ValueKind::List(of) => {
                 json!({ "type": ["array", "null"], "items": self.describe(of) })
             }
-            Kind::OneOrMany(of) => {
+            ValueKind::OneOrMany(of) => {
                 let one = self.describe(of);
                 json!({ "anyOf": [one, { "type": ["array", "null"], "items": one }] })
             }
-            Kind::Object(object) => self.refer(object),
-            Kind::Map { what, of } => json!({
+            ValueKind::Object(object) => self.refer(object),
+            ValueKind::Map { what, of } => json!({
                 "description": format!("names and values, each {what}"),
                 "type": ["object", "null"],
                 "additionalProperties": self.describe(of),
             }),
-            Kind::Any(kinds) => {
+            ValueKind::Any(kinds) => {
                 let kinds = kinds.iter().map(|kind| self.describe(kind)).collect::<Vec<_>>();
                 json!({ "anyOf": kinds })
             }

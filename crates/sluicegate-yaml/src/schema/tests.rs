@@ -9,10 +9,10 @@ fn is_header(name: &str) -> bool {
     name.starts_with("x-")
 }
 
-const DURATION: Kind =
-    Kind::Pattern { what: "a duration", example: "30s", regex: "^[0-9]+(ms|s|m|h)$" };
+const DURATION: ValueKind =
+    ValueKind::Pattern { what: "a duration", example: "30s", regex: "^[0-9]+(ms|s|m|h)$" };
 
-const fn field(name: &'static str, about: &'static str, kind: Kind) -> Field {
+const fn field(name: &'static str, about: &'static str, kind: ValueKind) -> Field {
     Field { name, about, kind, required: false, example: None }
 }
 
@@ -20,15 +20,15 @@ static MATCH: Object = Object {
     name: "a match",
     about: "which requests a rule is for",
     fields: &[
-        field("path", "the path of the request", Kind::OneOrMany(&Kind::Text)),
-        field("all", "all of these", Kind::List(&Kind::Object(&MATCH))),
+        field("path", "the path of the request", ValueKind::OneOrMany(&ValueKind::Text)),
+        field("all", "all of these", ValueKind::List(&ValueKind::Object(&MATCH))),
     ],
     hint: None,
     free_fields: Some(&FreeFields {
         what: "a header",
         names: is_header,
         regex: "^x-",
-        kind: &Kind::Any(&[Kind::Flag, Kind::Text, Kind::Null]),
+        kind: &ValueKind::Any(&[ValueKind::Flag, ValueKind::Text, ValueKind::Null]),
     }),
 };
 
@@ -39,22 +39,30 @@ static RULE: Object = Object {
         Field {
             name: "name",
             about: "the name of the rule",
-            kind: Kind::Text,
+            kind: ValueKind::Text,
             required: true,
             example: Some("logins"),
         },
         Field {
             name: "limit",
             about: "how many requests pass",
-            kind: Kind::Whole,
+            kind: ValueKind::Whole,
             required: true,
             example: Some("100"),
         },
         field("per", "the time for that many", DURATION),
-        field("mode", "the behaviour above the limit", Kind::OneOf(&["enforce", "observe", "off"])),
-        field("enabled", "whether it counts", Kind::Flag),
-        field("match", "which requests", Kind::Any(&[Kind::Object(&MATCH), Kind::Literal("all")])),
-        field("cost", "the cost of a request", Kind::Any(&[Kind::Whole, DURATION])),
+        field(
+            "mode",
+            "the behaviour above the limit",
+            ValueKind::OneOf(&["enforce", "observe", "off"]),
+        ),
+        field("enabled", "whether it counts", ValueKind::Flag),
+        field(
+            "match",
+            "which requests",
+            ValueKind::Any(&[ValueKind::Object(&MATCH), ValueKind::Literal("all")]),
+        ),
+        field("cost", "the cost of a request", ValueKind::Any(&[ValueKind::Whole, DURATION])),
     ],
     free_fields: None,
     hint: None,
@@ -64,20 +72,20 @@ static FILE_OBJECT: Object = Object {
     name: "a rule file",
     about: "rules and settings",
     fields: &[
-        field("include", "more files", Kind::OneOrMany(&Kind::Text)),
-        field("rules", "the rules", Kind::List(&Kind::Object(&RULE))),
-        field("tiers", "limits by name", Kind::Map { what: "a tier", of: &Kind::Whole }),
-        field("notes", "for people", Kind::Text),
+        field("include", "more files", ValueKind::OneOrMany(&ValueKind::Text)),
+        field("rules", "the rules", ValueKind::List(&ValueKind::Object(&RULE))),
+        field("tiers", "limits by name", ValueKind::Map { what: "a tier", of: &ValueKind::Whole }),
+        field("notes", "for people", ValueKind::Text),
     ],
     free_fields: None,
     hint: None,
 };
 
 /// A small format that uses every kind.
-pub(crate) static FILE: Kind = Kind::Object(&FILE_OBJECT);
+pub(crate) static FILE: ValueKind = ValueKind::Object(&FILE_OBJECT);
 
 /// Returns the messages of the validation of a text.
-fn messages(kind: &Kind, text: &str) -> Vec<String> {
+fn messages(kind: &ValueKind, text: &str) -> Vec<String> {
     let mut diagnostics = Diagnostics::default();
     let source = SourceMap::default().add("a.yaml", text);
     let root =
@@ -94,50 +102,54 @@ fn messages(kind: &Kind, text: &str) -> Vec<String> {
 
 #[test]
 fn every_kind_accepts_its_values_and_describes_the_others() {
-    const MODES: Kind = Kind::OneOf(&["enforce", "observe", "off"]);
-    const TEXTS: Kind = Kind::OneOrMany(&Kind::Text);
-    const TIERS: Kind = Kind::Map { what: "a tier", of: &Kind::Whole };
-    const COST: Kind = Kind::Any(&[Kind::Whole, Kind::Flag]);
+    const MODES: ValueKind = ValueKind::OneOf(&["enforce", "observe", "off"]);
+    const TEXTS: ValueKind = ValueKind::OneOrMany(&ValueKind::Text);
+    const TIERS: ValueKind = ValueKind::Map { what: "a tier", of: &ValueKind::Whole };
+    const COST: ValueKind = ValueKind::Any(&[ValueKind::Whole, ValueKind::Flag]);
     for (kind, text, expected) in [
-        (&Kind::Text, "a: 5", &[][..]),
-        (&Kind::Text, "a: [5]", &["expected a text, found a list"]),
-        (&Kind::Text, "a:", &["expected a text, found nothing (write a value, or remove it)"]),
-        (&Kind::Whole, "a: 1_0", &[]),
-        (&Kind::Whole, "a: -1", &["expected a whole number, found the number -1"]),
-        (&Kind::Whole, "a: 1.5", &["expected a whole number, found the number 1.5"]),
+        (&ValueKind::Text, "a: 5", &[][..]),
+        (&ValueKind::Text, "a: [5]", &["expected a text, found a list"]),
+        (&ValueKind::Text, "a:", &["expected a text, found nothing (write a value, or remove it)"]),
+        (&ValueKind::Whole, "a: 1_0", &[]),
+        (&ValueKind::Whole, "a: -1", &["expected a whole number, found the number -1"]),
+        (&ValueKind::Whole, "a: 1.5", &["expected a whole number, found the number 1.5"]),
         (
-            &Kind::Whole,
+            &ValueKind::Whole,
             "a: '5'",
             &["expected a whole number, found the text \"5\" (remove the quotes)"],
         ),
-        (&Kind::Whole, "a: true", &["expected a whole number, found `true`"]),
-        (&Kind::Whole, "a: ${X}", &["expected a whole number, found `${X}`"]),
-        (&Kind::Flag, "a: false", &[]),
+        (&ValueKind::Whole, "a: true", &["expected a whole number, found `true`"]),
+        (&ValueKind::Whole, "a: ${X}", &["expected a whole number, found `${X}`"]),
+        (&ValueKind::Flag, "a: false", &[]),
         (
-            &Kind::Flag,
+            &ValueKind::Flag,
             "a: Yes",
             &["expected `true` or `false`, found the text `Yes` (write `true`)"],
         ),
         (
-            &Kind::Flag,
+            &ValueKind::Flag,
             "a: off",
             &["expected `true` or `false`, found the text `off` (write `false`)"],
         ),
-        (&Kind::Flag, "a: x", &["expected `true` or `false`, found the text `x`"]),
-        (&Kind::Null, "a: x", &["expected nothing, found the text `x`"]),
-        (&Kind::Literal("all"), "a: all", &[]),
+        (&ValueKind::Flag, "a: x", &["expected `true` or `false`, found the text `x`"]),
+        (&ValueKind::Null, "a: x", &["expected nothing, found the text `x`"]),
+        (&ValueKind::Literal("all"), "a: all", &[]),
         (
-            &Kind::Literal("all"),
+            &ValueKind::Literal("all"),
             "a: al",
             &["expected `all`, found the text `al` (did you mean `all`?)"],
         ),
         (&MODES, "a: off", &[]),
         (&MODES, "a: 5", &["expected `enforce`, `observe` or `off`, found the number 5"]),
         (&MODES, "a: ${X}", &["expected `enforce`, `observe` or `off`, found `${X}`"]),
-        (&Kind::Literal("hunter3"), "a: ${X}", &["expected `hunter3`, found `${X}`"]),
+        (&ValueKind::Literal("hunter3"), "a: ${X}", &["expected `hunter3`, found `${X}`"]),
         (&DURATION, "a: {}", &["expected a duration such as `30s`, found a map"]),
-        (&Kind::List(&DURATION), "a: 1", &["expected a list of durations, found the number 1"]),
-        (&Kind::List(&DURATION), "a:", &[]),
+        (
+            &ValueKind::List(&DURATION),
+            "a: 1",
+            &["expected a list of durations, found the number 1"],
+        ),
+        (&ValueKind::List(&DURATION), "a:", &[]),
         (&TEXTS, "a: x", &[]),
         (&TEXTS, "a: [x, y]", &[]),
         (&TEXTS, "a: {}", &["expected a text or a list of texts, found a map"]),
@@ -180,7 +192,7 @@ fn nested_fields_are_validated_and_a_misspelt_one_is_not_missing_as_well() {
             &["expected the fields of a match or `all`, found a list"],
         ),
     ] {
-        assert_eq!(messages(&Kind::Object(&RULE), text), expected, "{text}");
+        assert_eq!(messages(&ValueKind::Object(&RULE), text), expected, "{text}");
     }
 }
 

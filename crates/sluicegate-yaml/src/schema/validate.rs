@@ -1,46 +1,56 @@
 //! Validation of a tree against the tables.
 
 use super::describe::{choice, expected, found};
-use super::{Field, Hint, Kind, Object};
+use super::{Field, Hint, Object, ValueKind};
 use crate::diagnostics::closest;
 use crate::diagnostics::{Diagnostic, Diagnostics};
-use crate::node::{Entry, Node, Scalar, Value};
+use crate::node::{MapEntry, Node, Scalar, Value};
 
 /// Reports every mistake in the tree and returns whether there is none.
-pub fn validate(node: &Node, kind: &Kind, diagnostics: &mut Diagnostics) -> bool {
+pub fn validate(node: &Node, kind: &ValueKind, diagnostics: &mut Diagnostics) -> bool {
     if node.scalar().is_some_and(Scalar::is_broken) {
         return false;
     }
     match (kind, &node.value) {
-        (Kind::Text | Kind::Pattern { .. }, Value::Scalar(_))
+        (ValueKind::Text | ValueKind::Pattern { .. }, Value::Scalar(_))
         // A field may be left empty, as when all of its items are commented out.
-        | (Kind::Null | Kind::List(_) | Kind::OneOrMany(_) | Kind::Map { .. }, Value::Null) => true,
+        | (
+            ValueKind::Null
+            | ValueKind::List(_)
+            | ValueKind::OneOrMany(_)
+            | ValueKind::Map { .. },
+            Value::Null,
+        ) => true,
         (
-            Kind::Whole
-            | Kind::Flag
-            | Kind::Literal(_)
-            | Kind::OneOf(_)
-            | Kind::OneOfWith { .. },
+            ValueKind::Whole
+            | ValueKind::Flag
+            | ValueKind::Literal(_)
+            | ValueKind::OneOf(_)
+            | ValueKind::OneOfWith { .. },
             Value::Scalar(scalar),
         ) => {
             accepts(scalar, kind) || refuse_scalar(node, scalar, kind, diagnostics)
         }
-        (Kind::List(of) | Kind::OneOrMany(of), Value::List(items)) => {
+        (ValueKind::List(of) | ValueKind::OneOrMany(of), Value::List(items)) => {
             every(items, |item| validate(item, of, diagnostics))
         }
-        (Kind::OneOrMany(of), Value::Scalar(_) | Value::Map(_)) if fits(of, node) => {
+        (ValueKind::OneOrMany(of), Value::Scalar(_) | Value::Map(_)) if fits(of, node) => {
             validate(node, of, diagnostics)
         }
-        (Kind::Object(table), Value::Map(entries)) => object(node, entries, table, diagnostics),
-        (Kind::Object(table), Value::Null) if !table.fields.iter().any(|field| field.required) => {
-            true
+        (ValueKind::Object(table), Value::Map(entries)) => {
+            object(node, entries, table, diagnostics)
         }
-        (Kind::Map { of, .. }, Value::Map(entries)) => {
+        (ValueKind::Object(table), Value::Null) if !requires_field(table) => true,
+        (ValueKind::Map { of, .. }, Value::Map(entries)) => {
             every(entries, |entry| validate(&entry.value, of, diagnostics))
         }
-        (Kind::Any(kinds), _) => any(node, kinds, kind, diagnostics),
+        (ValueKind::Any(kinds), _) => any(node, kinds, kind, diagnostics),
         _ => refuse(node, kind, diagnostics),
     }
+}
+
+fn requires_field(table: &Object) -> bool {
+    table.fields.iter().any(|field| field.required)
 }
 
 /// Returns whether all items are good; unlike `all`, it does not stop at the first bad one.
@@ -49,24 +59,24 @@ fn every<T>(items: &[T], mut good: impl FnMut(&T) -> bool) -> bool {
 }
 
 /// Whether a node is a map, list or scalar as the kind requires, regardless of its content.
-fn fits(kind: &Kind, node: &Node) -> bool {
+fn fits(kind: &ValueKind, node: &Node) -> bool {
     match kind {
-        Kind::Text
-        | Kind::Whole
-        | Kind::Flag
-        | Kind::Literal(_)
-        | Kind::OneOf(_)
-        | Kind::OneOfWith { .. }
-        | Kind::Pattern { .. } => matches!(node.value, Value::Scalar(_)),
-        Kind::Null => node.is_null(),
-        Kind::List(_) => matches!(node.value, Value::List(_)),
-        Kind::OneOrMany(of) => matches!(node.value, Value::List(_)) || fits(of, node),
-        Kind::Object(_) | Kind::Map { .. } => matches!(node.value, Value::Map(_)),
-        Kind::Any(kinds) => kinds.iter().any(|kind| fits(kind, node)),
+        ValueKind::Text
+        | ValueKind::Whole
+        | ValueKind::Flag
+        | ValueKind::Literal(_)
+        | ValueKind::OneOf(_)
+        | ValueKind::OneOfWith { .. }
+        | ValueKind::Pattern { .. } => matches!(node.value, Value::Scalar(_)),
+        ValueKind::Null => node.is_null(),
+        ValueKind::List(_) => matches!(node.value, Value::List(_)),
+        ValueKind::OneOrMany(of) => matches!(node.value, Value::List(_)) || fits(of, node),
+        ValueKind::Object(_) | ValueKind::Map { .. } => matches!(node.value, Value::Map(_)),
+        ValueKind::Any(kinds) => kinds.iter().any(|kind| fits(kind, node)),
     }
 }
 
-fn any(node: &Node, kinds: &[Kind], all: &Kind, diagnostics: &mut Diagnostics) -> bool {
+fn any(node: &Node, kinds: &[ValueKind], all: &ValueKind, diagnostics: &mut Diagnostics) -> bool {
     let fitting = kinds.iter().filter(|kind| fits(kind, node)).collect::<Vec<_>>();
     match fitting.as_slice() {
         [] => refuse(node, all, diagnostics),
@@ -84,17 +94,19 @@ fn any(node: &Node, kinds: &[Kind], all: &Kind, diagnostics: &mut Diagnostics) -
     }
 }
 
-fn accepts(scalar: &Scalar, kind: &Kind) -> bool {
+fn accepts(scalar: &Scalar, kind: &ValueKind) -> bool {
     match kind {
-        Kind::Whole => scalar.whole().is_some(),
-        Kind::Flag => scalar.flag().is_some(),
-        Kind::Literal(word) => scalar.text() == *word,
-        Kind::OneOf(words) | Kind::OneOfWith { words, .. } => words.contains(&scalar.text()),
+        ValueKind::Whole => scalar.whole().is_some(),
+        ValueKind::Flag => scalar.flag().is_some(),
+        ValueKind::Literal(word) => scalar.text() == *word,
+        ValueKind::OneOf(words) | ValueKind::OneOfWith { words, .. } => {
+            words.contains(&scalar.text())
+        }
         _ => true,
     }
 }
 
-fn refuse(node: &Node, kind: &Kind, diagnostics: &mut Diagnostics) -> bool {
+fn refuse(node: &Node, kind: &ValueKind, diagnostics: &mut Diagnostics) -> bool {
     let message = format!("expected {}, found {}", expected(kind), found(node));
     let diagnostic = Diagnostic::error(node.span, "wrong-type", message);
     diagnostics.push(match node.value {
@@ -104,15 +116,20 @@ fn refuse(node: &Node, kind: &Kind, diagnostics: &mut Diagnostics) -> bool {
     false
 }
 
-fn refuse_scalar(node: &Node, scalar: &Scalar, kind: &Kind, diagnostics: &mut Diagnostics) -> bool {
+fn refuse_scalar(
+    node: &Node,
+    scalar: &Scalar,
+    kind: &ValueKind,
+    diagnostics: &mut Diagnostics,
+) -> bool {
     let message = format!("expected {}, found {}", expected(kind), found(node));
     let (code, help) = match kind {
-        Kind::OneOf(words) => ("unknown-value", meant(scalar, words)),
-        Kind::OneOfWith { words, foreign } => {
-            ("unknown-value", translated(scalar, foreign).or_else(|| meant(scalar, words)))
+        ValueKind::OneOf(words) => ("unknown-value", suggested_word(scalar, words)),
+        ValueKind::OneOfWith { words, foreign } => {
+            ("unknown-value", translated(scalar, foreign).or_else(|| suggested_word(scalar, words)))
         }
-        Kind::Literal(word) => ("unknown-value", meant(scalar, &[word])),
-        Kind::Flag => ("wrong-type", flag_meant(scalar)),
+        ValueKind::Literal(word) => ("unknown-value", suggested_word(scalar, &[word])),
+        ValueKind::Flag => ("wrong-type", suggested_flag(scalar)),
         _ => {
             let unquoted = Scalar::literal(scalar.text(), false);
             let quoted = !scalar.is_bare() && accepts(&unquoted, kind);
@@ -136,13 +153,13 @@ fn translated(scalar: &Scalar, foreign: &[(&str, &str)]) -> Option<String> {
     foreign.iter().find(|(known, _)| *known == word).map(|(_, help)| (*help).to_owned())
 }
 
-fn meant(scalar: &Scalar, words: &[&'static str]) -> Option<String> {
+fn suggested_word(scalar: &Scalar, words: &[&'static str]) -> Option<String> {
     // A suggestion would reveal a value from the environment.
     let word = closest(scalar.text(), words.iter().copied()).filter(|_| !scalar.is_secret())?;
     Some(format!("did you mean `{word}`?"))
 }
 
-fn flag_meant(scalar: &Scalar) -> Option<String> {
+fn suggested_flag(scalar: &Scalar) -> Option<String> {
     if scalar.is_secret() {
         return None;
     }
@@ -154,7 +171,12 @@ fn flag_meant(scalar: &Scalar) -> Option<String> {
     Some(format!("write `{flag}`"))
 }
 
-fn object(node: &Node, entries: &[Entry], object: &Object, diagnostics: &mut Diagnostics) -> bool {
+fn object(
+    node: &Node,
+    entries: &[MapEntry],
+    object: &Object,
+    diagnostics: &mut Diagnostics,
+) -> bool {
     // A misspelt field is not reported as missing as well.
     let mut meant = Vec::new();
     let known = every(entries, |entry| {
@@ -177,12 +199,12 @@ fn object(node: &Node, entries: &[Entry], object: &Object, diagnostics: &mut Dia
         object.fields.iter().filter(|field| field.required && node.get(field.name).is_none());
     let missing = required.filter(|field| !meant.contains(&field.name)).collect::<Vec<_>>();
     for field in &missing {
-        diagnostics.push(lacks(node, object, field));
+        diagnostics.push(missing_field(node, object, field));
     }
     known && missing.is_empty()
 }
 
-fn lacks(node: &Node, object: &Object, field: &Field) -> Diagnostic {
+fn missing_field(node: &Node, object: &Object, field: &Field) -> Diagnostic {
     let message = format!("{} needs the field `{}`", object.name, field.name);
     let example = field.example.map(|example| format!("; as in `{}: {example}`", field.name));
     // In the schema the description is a sentence; here it is part of one.

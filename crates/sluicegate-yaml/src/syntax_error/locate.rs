@@ -1,6 +1,6 @@
 //! The place of a mistake, as opposed to the place where the parser stopped.
 
-use crate::diagnostics::{SourceId, Span};
+use crate::diagnostics::{SourceId, SourceSpan};
 
 /// The text, and the place where the parser stopped.
 pub(super) struct Locator<'a> {
@@ -16,7 +16,7 @@ impl Locator<'_> {
     }
 
     /// Returns the span of a number of characters.
-    pub(super) fn letters(&self, at: usize, count: usize) -> Span {
+    pub(super) fn letters(&self, at: usize, count: usize) -> SourceSpan {
         let rest = self.text.get(at..).unwrap_or("");
         let length = rest.chars().take(count).map(char::len_utf8).sum::<usize>();
         self.span(at, at + length)
@@ -34,26 +34,26 @@ impl Locator<'_> {
     }
 
     /// Returns the span from a place to the end of its line, without trailing blanks.
-    pub(super) fn to_line_end(&self, at: usize) -> Span {
+    pub(super) fn to_line_end(&self, at: usize) -> SourceSpan {
         let rest = self.text.get(at..).unwrap_or("");
         let line = rest.split('\n').next().unwrap_or("").trim_end();
         self.span(at, at + line.len())
     }
 
     /// Returns the rest of the line in which the parser stopped.
-    pub(super) fn rest_of_line(&self) -> Span {
+    pub(super) fn rest_of_line(&self) -> SourceSpan {
         self.to_line_end(self.at)
     }
 
     /// Returns the whole line without its indentation.
-    pub(super) fn whole_line(&self) -> Span {
+    pub(super) fn whole_line(&self) -> SourceSpan {
         let start = self.line_start();
         let line = self.text.get(start..).unwrap_or("").split('\n').next().unwrap_or("");
         self.to_line_end(start + line.len() - line.trim_start().len())
     }
 
     /// Returns the previous line if it has only words, as a key that lacks its `:`.
-    pub(super) fn lone_words_before(&self) -> Option<Span> {
+    pub(super) fn lone_words_before(&self) -> Option<SourceSpan> {
         let mut end = self.line_start();
         loop {
             let before = self.text.get(..end.checked_sub(1)?)?;
@@ -72,7 +72,7 @@ impl Locator<'_> {
     }
 
     /// Returns the tab that caused the error: at this place, or the next in an indentation.
-    pub(super) fn tab(&self) -> Span {
+    pub(super) fn tab(&self) -> SourceSpan {
         let here = self.letter().filter(|letter| *letter == '\t').map(|_| self.at);
         let mut start = self.line_start();
         let lines = self.text.get(start..).unwrap_or("").split_inclusive('\n');
@@ -123,7 +123,7 @@ impl Locator<'_> {
         (None, brackets.pop())
     }
 
-    fn span(&self, start: usize, end: usize) -> Span {
+    fn span(&self, start: usize, end: usize) -> SourceSpan {
         crate::parse::span(self.source, self.text, start, end)
     }
 }

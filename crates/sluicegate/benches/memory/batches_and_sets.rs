@@ -4,16 +4,16 @@ use std::hint::black_box;
 
 use sluicegate::{Check, Limit, Limiter, Plan};
 
-use crate::contender::{Budget, Contender, Ours};
+use crate::contender::{Budget, Contender, Sluicegate};
 
 pub(crate) const BATCH: usize = 16;
 
 /// Checks keys in batches.
-pub(crate) struct Batches<'a>(pub(crate) &'a Ours);
+pub(crate) struct Batches<'a>(pub(crate) &'a Sluicegate);
 
 impl<'k> Contender<'k> for Batches<'_> {
     fn check_all(&self, keys: &[&'k str]) -> usize {
-        let Ours { limiter, limit } = self.0;
+        let Sluicegate { limiter, limit } = self.0;
         let (batches, _) = keys.as_chunks::<BATCH>();
         let mut decisions = Vec::with_capacity(BATCH);
         let admitted = batches.iter().map(|batch| {
@@ -27,12 +27,12 @@ impl<'k> Contender<'k> for Batches<'_> {
 }
 
 /// Three limits on one store.
-pub(crate) struct Three {
+pub(crate) struct ThreeLimits {
     limiter: Limiter,
     limits: [Limit; 3],
 }
 
-impl Three {
+impl ThreeLimits {
     pub(crate) fn new(budget: Budget) -> Self {
         let limits = ["per-user", "per-address", "per-tenant"].map(|name| budget.limit(name));
         Self { limiter: Limiter::in_memory(), limits }
@@ -64,12 +64,12 @@ impl Three {
 }
 
 /// One check at a time, of the first limit only or of each in turn.
-pub(crate) struct Alone<'a> {
-    pub(crate) three: &'a Three,
+pub(crate) struct SingleChecks<'a> {
+    pub(crate) three: &'a ThreeLimits,
     pub(crate) limits: usize,
 }
 
-impl<'k> Contender<'k> for Alone<'_> {
+impl<'k> Contender<'k> for SingleChecks<'_> {
     fn check_all(&self, keys: &[&'k str]) -> usize {
         let limits = self.three.limits[..self.limits].iter().cycle();
         let answers = limits.zip(keys).map(|(limit, key)| {
@@ -81,9 +81,9 @@ impl<'k> Contender<'k> for Alone<'_> {
 }
 
 /// Three keys at a time, one for each limit, in a plan made for just that request.
-pub(crate) struct Together<'a>(pub(crate) &'a Three);
+pub(crate) struct FreshPlan<'a>(pub(crate) &'a ThreeLimits);
 
-impl<'k> Contender<'k> for Together<'_> {
+impl<'k> Contender<'k> for FreshPlan<'_> {
     fn check_all(&self, keys: &[&'k str]) -> usize {
         let (sets, _) = keys.as_chunks::<3>();
         sets.iter().map(|keys| self.0.ask(&self.0.plan(keys))).sum()
@@ -91,9 +91,9 @@ impl<'k> Contender<'k> for Together<'_> {
 }
 
 /// Three keys at a time, always the first three, in a plan made once.
-pub(crate) struct SamePlan<'a>(pub(crate) &'a Three);
+pub(crate) struct ReusedPlan<'a>(pub(crate) &'a ThreeLimits);
 
-impl<'k> Contender<'k> for SamePlan<'_> {
+impl<'k> Contender<'k> for ReusedPlan<'_> {
     fn check_all(&self, keys: &[&'k str]) -> usize {
         let (sets, _) = keys.as_chunks::<3>();
         let plan = self.0.plan(&sets[0]);

@@ -55,12 +55,12 @@ fn count<'k>(keys: &[&'k str], admits: impl Fn(&'k str) -> bool) -> usize {
 }
 
 /// Sluicegate through its public API, on its default store.
-pub(crate) struct Ours {
+pub(crate) struct Sluicegate {
     pub(crate) limiter: Limiter,
     pub(crate) limit: Limit,
 }
 
-impl Ours {
+impl Sluicegate {
     pub(crate) fn new(budget: Budget) -> Self {
         Self { limiter: Limiter::in_memory(), limit: budget.limit("api") }
     }
@@ -72,7 +72,7 @@ impl Ours {
     }
 }
 
-impl<'k> Contender<'k> for Ours {
+impl<'k> Contender<'k> for Sluicegate {
     fn check_all(&self, keys: &[&'k str]) -> usize {
         count(keys, |key| self.check(key))
     }

@@ -1,14 +1,14 @@
 //! All contenders, ready to be compared.
 
-use crate::contender::{Budget, Contender, Governor, NAMES, Ours};
-use crate::fingerprint::{Folded, Keyed};
+use crate::contender::{Budget, Contender, Governor, NAMES, Sluicegate};
+use crate::fingerprint::{FoldedHash, KeyedHash};
 use crate::floor::Floor;
 
 /// The contenders, in the order of [`NAMES`].
 pub(crate) struct Field<'k> {
-    pub(crate) ours: Ours,
-    pub(crate) floor: Floor<Keyed>,
-    fast_floor: Floor<Folded>,
+    pub(crate) ours: Sluicegate,
+    pub(crate) floor: Floor<KeyedHash>,
+    fast_floor: Floor<FoldedHash>,
     governor: Governor<&'k str>,
 }
 
@@ -16,9 +16,9 @@ impl<'k> Field<'k> {
     /// Each has checked each of the keys once.
     pub(crate) fn with_keys(keys: &[&'k str], budget: Budget) -> Self {
         let field = Self {
-            ours: Ours::new(budget),
-            floor: Floor::new(Keyed::new(), keys.len(), budget),
-            fast_floor: Floor::new(Folded, keys.len(), budget),
+            ours: Sluicegate::new(budget),
+            floor: Floor::new(KeyedHash::new(), keys.len(), budget),
+            fast_floor: Floor::new(FoldedHash, keys.len(), budget),
             governor: Governor::new(budget),
         };
         for contender in field.all() {

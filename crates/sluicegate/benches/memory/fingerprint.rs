@@ -11,16 +11,16 @@ pub(crate) trait Fingerprint: Sync {
 }
 
 /// Keyed, so that an attacker cannot choose keys that collide.
-pub(crate) struct Keyed(u64, u64);
+pub(crate) struct KeyedHash(u64, u64);
 
-impl Keyed {
+impl KeyedHash {
     pub(crate) fn new() -> Self {
         let random = RandomState::new();
         Self(random.hash_one(0), random.hash_one(1))
     }
 }
 
-impl Fingerprint for Keyed {
+impl Fingerprint for KeyedHash {
     #[inline]
     fn of(&self, key: &[u8]) -> u64 {
         siphash::siphash13(self.0, self.1, key)
@@ -29,9 +29,9 @@ impl Fingerprint for Keyed {
 
 /// Two multiplications, each folded onto itself. Collisions are easy to construct: it is here to
 /// show the cost of the keyed hash, not for use.
-pub(crate) struct Folded;
+pub(crate) struct FoldedHash;
 
-impl Fingerprint for Folded {
+impl Fingerprint for FoldedHash {
     #[inline]
     fn of(&self, key: &[u8]) -> u64 {
         let (Some(first), Some(last)) = (key.first_chunk(), key.last_chunk()) else {

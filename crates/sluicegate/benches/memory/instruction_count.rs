@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use crate::batches_and_sets::{Batches, Three, Together};
+use crate::batches_and_sets::{Batches, FreshPlan, ThreeLimits};
 use crate::contender::{Budget, Contender, NAMES};
 use crate::contenders::Field;
 use crate::keys::Keys;
@@ -35,9 +35,9 @@ pub(crate) fn run(case: &str, times: usize) {
             repeat(&Batches(&field.ours), &keys, times)
         }
         SET => {
-            let three = Three::new(Budget::LASTING);
+            let three = ThreeLimits::new(Budget::LASTING);
             three.meet(&keys);
-            repeat(&Together(&three), &keys, times * 3)
+            repeat(&FreshPlan(&three), &keys, times * 3)
         }
         _ => {
             let (name, course) = case.split_once(": ").unwrap();

@@ -33,7 +33,7 @@ pub(crate) fn append(text: &mut String, number: usize) {
 
 /// Numbers below `size`, each as likely as the others.
 pub(crate) fn uniform(size: usize, draws: usize) -> impl ExactSizeIterator<Item = usize> {
-    let mut dice = Dice(1);
+    let mut dice = BenchRng(1);
     (0..draws).map(move |_| (dice.share() * size as f64) as usize)
 }
 
@@ -46,7 +46,7 @@ pub(crate) fn zipf(size: usize, draws: usize) -> impl ExactSizeIterator<Item = u
             Some(*sum)
         })
         .collect();
-    let mut dice = Dice(2);
+    let mut dice = BenchRng(2);
     (0..draws).map(move |_| {
         let place = dice.share() * sums[size - 1];
         let rank = sums.partition_point(|sum| *sum <= place).min(size - 1);
@@ -56,9 +56,9 @@ pub(crate) fn zipf(size: usize, draws: usize) -> impl ExactSizeIterator<Item = u
 }
 
 /// Splitmix64: the same numbers in every run.
-struct Dice(u64);
+struct BenchRng(u64);
 
-impl Dice {
+impl BenchRng {
     /// At least 0, less than 1.
     fn share(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);

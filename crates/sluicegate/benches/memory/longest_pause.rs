@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use crate::contender::{GOVERNOR, OURS};
 use crate::keys;
-use crate::stopwatch::{Stopwatch, Taken};
+use crate::stopwatch::{ElapsedTimes, Stopwatch};
 use crate::subprocess::{self, newcomer};
 use crate::table::{grouped, head, row};
 
@@ -53,7 +53,7 @@ pub(crate) fn measure(contender: &str, size: usize) {
     let first = pass(contender, size, |meet| {
         let start = Instant::now();
         meet();
-        Taken { by_the_clock: start.elapsed(), ..Taken::default() }
+        ElapsedTimes { by_the_clock: start.elapsed(), ..ElapsedTimes::default() }
     });
     for taken in first.longest {
         println!("{}", taken.by_the_clock.as_micros());
@@ -70,18 +70,22 @@ pub(crate) fn measure(contender: &str, size: usize) {
 }
 
 #[derive(Default)]
-struct Pass {
+struct InsertPass {
     /// The longest by the clock first.
-    longest: [Taken; KEPT],
+    longest: [ElapsedTimes; KEPT],
     long: usize,
     most_processor: Duration,
 }
 
-fn pass(contender: &str, size: usize, time: impl Fn(&mut dyn FnMut()) -> Taken) -> Pass {
+fn pass(
+    contender: &str,
+    size: usize,
+    time: impl Fn(&mut dyn FnMut()) -> ElapsedTimes,
+) -> InsertPass {
     let mut key = String::new();
     // Never freed, so that the second pass does not find memory warmed by the first.
     let meet = Box::leak(newcomer(contender, size));
-    let mut pass = Pass::default();
+    let mut pass = InsertPass::default();
     for number in 0..size {
         key.clear();
         keys::append(&mut key, number);
@@ -90,8 +94,8 @@ fn pass(contender: &str, size: usize, time: impl Fn(&mut dyn FnMut()) -> Taken) 
     pass
 }
 
-impl Pass {
-    fn note(&mut self, taken: Taken) {
+impl InsertPass {
+    fn note(&mut self, taken: ElapsedTimes) {
         self.long += usize::from(taken.by_the_clock > LONG);
         self.most_processor = self.most_processor.max(taken.on_the_processor);
         let shortest = &mut self.longest[KEPT - 1];

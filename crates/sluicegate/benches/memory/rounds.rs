@@ -6,7 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::contender::Contender;
-use crate::stopwatch::{Stopwatch, Taken};
+use crate::stopwatch::{ElapsedTimes, Stopwatch};
 
 /// The number of rounds and steps.
 #[derive(Clone, Copy)]
@@ -26,7 +26,7 @@ impl Scale {
     }
 }
 
-pub(crate) struct Course<'a, 'k> {
+pub(crate) struct RoundPlan<'a, 'k> {
     pub(crate) scale: Scale,
     /// Enough for one round of one thread, or for several.
     pub(crate) keys: &'a [&'k str],
@@ -35,7 +35,7 @@ pub(crate) struct Course<'a, 'k> {
     pub(crate) admits: bool,
 }
 
-impl<'k> Course<'_, 'k> {
+impl<'k> RoundPlan<'_, 'k> {
     /// Nanoseconds per key and thread, for each contender: the median of all rounds.
     pub(crate) fn run<const N: usize>(&self, contenders: [&dyn Contender<'k>; N]) -> [f64; N] {
         let mut times = [const { Vec::new() }; N];
@@ -78,7 +78,7 @@ impl<'k> Course<'_, 'k> {
 
     /// A single thread never waits, so its processor time is the whole cost, however busy the
     /// machine is. Several may wait for each other, which is part of the cost.
-    fn counted(&self, taken: Taken) -> Duration {
+    fn counted(&self, taken: ElapsedTimes) -> Duration {
         if self.threads == 1 { taken.on_the_processor } else { taken.by_the_clock }
     }
 

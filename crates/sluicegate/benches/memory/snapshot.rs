@@ -6,7 +6,7 @@ use std::{env, fs, process};
 
 use sluicegate::{Autosave, Limiter, MemoryOptions};
 
-use crate::contender::{Budget, Contender, Ours};
+use crate::contender::{Budget, Contender, Sluicegate};
 use crate::keys::{Keys, uniform};
 use crate::rounds::Scale;
 use crate::stopwatch::Stopwatch;
@@ -15,7 +15,7 @@ use crate::table::{grouped, head, ns, row, times};
 const ROUNDS: usize = 9;
 
 pub(crate) fn compare(size: usize, scale: Scale) {
-    let ours = Ours::new(Budget::LASTING);
+    let ours = Sluicegate::new(Budget::LASTING);
     ours.check_all(&Keys::numbered(0..size).all());
     let asked = Keys::numbered(uniform(size, scale.steps));
     let asked = asked.all();
@@ -80,7 +80,7 @@ pub(crate) fn compare(size: usize, scale: Scale) {
 }
 
 /// Nanoseconds on the processor per check.
-fn price(ours: &Ours, keys: &[&str]) -> f64 {
+fn price(ours: &Sluicegate, keys: &[&str]) -> f64 {
     let watch = Stopwatch::start();
     assert_eq!(black_box(ours.check_all(keys)), keys.len());
     watch.stop().on_the_processor.as_nanos() as f64 / keys.len() as f64

@@ -1,10 +1,10 @@
 //! Nanoseconds per check.
 
-use crate::batches_and_sets::{Alone, BATCH, Batches, SamePlan, Three, Together};
+use crate::batches_and_sets::{BATCH, Batches, FreshPlan, ReusedPlan, SingleChecks, ThreeLimits};
 use crate::contender::{Budget, NAMES};
 use crate::contenders::Field;
 use crate::keys::{Keys, uniform, zipf};
-use crate::rounds::{Course, Scale};
+use crate::rounds::{RoundPlan, Scale};
 use crate::table::{grouped, head, ns, row, times};
 
 const HOT: &str = "user:0000000042";
@@ -51,7 +51,7 @@ pub(crate) fn hot(scale: Scale) {
     {
         let field = Field::with_keys(&[HOT], budget);
         for threads in THREADS {
-            let course = Course { scale, keys: &keys, threads, admits };
+            let course = RoundPlan { scale, keys: &keys, threads, admits };
             row_of_all(case, threads, course.run(field.all()), ["≤ 1.25×", NO_AIM]);
         }
     }
@@ -68,7 +68,7 @@ pub(crate) fn many(size: usize, scale: Scale, one_by_one: bool, batches: bool) {
         head_of_all(&format!("{} keys", grouped(size)));
         for (case, keys) in [("uniform", &even), ("Zipf 1.1", &skewed.all())] {
             for threads in THREADS {
-                let course = Course { scale, keys, threads, admits: true };
+                let course = RoundPlan { scale, keys, threads, admits: true };
                 row_of_all(case, threads, course.run(field.all()), ["≤ 1.3×", "≥ 2×"]);
             }
         }
@@ -77,7 +77,7 @@ pub(crate) fn many(size: usize, scale: Scale, one_by_one: bool, batches: bool) {
         let title = format!("{} keys, uniform, in batches: ns per check", grouped(size));
         let together = format!("`check_many_at_once` of {BATCH}");
         head(&title, &["`check`", &together, "batch ÷ `check`", "aim", "floor, one by one"]);
-        let course = Course { scale, keys: &even, threads: 1, admits: true };
+        let course = RoundPlan { scale, keys: &even, threads: 1, admits: true };
         let [alone, together, floor] =
             course.run([&field.ours, &Batches(&field.ours), &field.floor]);
         row(&[ns(alone), ns(together), times(together / alone), "≤ 0.5×".to_owned(), ns(floor)]);
@@ -95,20 +95,24 @@ pub(crate) fn sets(size: usize, scale: Scale) {
         row(&[case.to_owned(), ns(alone), ns(set), times(set / alone), "≤ 3.5×".to_owned()]);
     };
 
-    let three = Three::new(Budget::ENDLESS);
+    let three = ThreeLimits::new(Budget::ENDLESS);
     let keys = ["user:0000000042", "user:0000000043", "user:0000000044"].repeat(scale.steps / 3);
-    let course = Course { scale, keys: &keys, threads: 1, admits: true };
-    let [alone, once, each] =
-        course.run([&Alone { three: &three, limits: 1 }, &SamePlan(&three), &Together(&three)]);
+    let course = RoundPlan { scale, keys: &keys, threads: 1, admits: true };
+    let [alone, once, each] = course.run([
+        &SingleChecks { three: &three, limits: 1 },
+        &ReusedPlan(&three),
+        &FreshPlan(&three),
+    ]);
     print("hot keys, plan made once", alone, once);
     print("hot keys, plan made for each request", alone, each);
 
-    let three = Three::new(Budget::LASTING);
+    let three = ThreeLimits::new(Budget::LASTING);
     three.meet(&Keys::numbered(0..size).all());
     let keys = Keys::numbered(uniform(size, scale.draws()));
-    let course = Course { scale, keys: &keys.all(), threads: 1, admits: true };
+    let course = RoundPlan { scale, keys: &keys.all(), threads: 1, admits: true };
     // The single checks take the limits in turn, so that they use as many counters as the sets do.
-    let [alone, each] = course.run([&Alone { three: &three, limits: 3 }, &Together(&three)]);
+    let [alone, each] =
+        course.run([&SingleChecks { three: &three, limits: 3 }, &FreshPlan(&three)]);
     let case = format!("{} keys, uniform, plan made for each request", grouped(size));
     print(&case, alone, each);
 }

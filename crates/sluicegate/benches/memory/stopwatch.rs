@@ -11,7 +11,7 @@ pub(crate) struct Stopwatch {
 }
 
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Taken {
+pub(crate) struct ElapsedTimes {
     pub(crate) by_the_clock: Duration,
     /// Does not advance while another process runs, or while waiting for a lock.
     pub(crate) on_the_processor: Duration,
@@ -24,9 +24,12 @@ impl Stopwatch {
         Self { start: Instant::now(), processor }
     }
 
-    pub(crate) fn stop(self) -> Taken {
+    pub(crate) fn stop(self) -> ElapsedTimes {
         let by_the_clock = self.start.elapsed();
-        Taken { by_the_clock, on_the_processor: processor_time().saturating_sub(self.processor) }
+        ElapsedTimes {
+            by_the_clock,
+            on_the_processor: processor_time().saturating_sub(self.processor),
+        }
     }
 }
 

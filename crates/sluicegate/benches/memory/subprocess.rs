@@ -3,8 +3,8 @@
 use std::env;
 use std::process::Command;
 
-use crate::contender::{Budget, FAST_FLOOR, FLOOR, GOVERNOR, Governor, OURS, Ours};
-use crate::fingerprint::{Folded, Keyed};
+use crate::contender::{Budget, FAST_FLOOR, FLOOR, GOVERNOR, Governor, OURS, Sluicegate};
+use crate::fingerprint::{FoldedHash, KeyedHash};
 use crate::floor::Floor;
 
 pub(crate) const GROWTH: &str = "growth-of";
@@ -24,15 +24,15 @@ pub(crate) fn newcomer(contender: &str, keys: usize) -> Box<dyn FnMut(&str)> {
     let budget = Budget::LASTING;
     match contender {
         OURS => {
-            let ours = Ours::new(budget);
+            let ours = Sluicegate::new(budget);
             Box::new(move |key| assert!(ours.check(key)))
         }
         FLOOR => {
-            let floor = Floor::new(Keyed::new(), keys, budget);
+            let floor = Floor::new(KeyedHash::new(), keys, budget);
             Box::new(move |key| assert!(floor.check(key.as_bytes()).0))
         }
         FAST_FLOOR => {
-            let floor = Floor::new(Folded, keys, budget);
+            let floor = Floor::new(FoldedHash, keys, budget);
             Box::new(move |key| assert!(floor.check(key.as_bytes()).0))
         }
         GOVERNOR => {

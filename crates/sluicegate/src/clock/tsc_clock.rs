@@ -23,7 +23,7 @@ pub(super) struct TscClock<M> {
     source: M,
     sequence: Sequence,
     /// The segments of the last two sequence numbers.
-    slots: [Slot; 2],
+    slots: [SegmentSlot; 2],
     /// Up to this tick the operating system's clock is used.
     os_until: AtomicU64,
     /// The offset ahead of it during that time.
@@ -39,7 +39,7 @@ struct Sequence(AtomicU64);
 
 #[derive(Debug)]
 #[repr(align(64))]
-struct Slot {
+struct SegmentSlot {
     current: SharedSegment,
     /// The segment before: a segment is published before it starts.
     previous: SharedSegment,
@@ -75,7 +75,7 @@ impl<M: TimeSource> TscClock<M> {
         Self {
             source,
             sequence: Sequence(AtomicU64::new(0)),
-            slots: [const { Slot::new() }; 2],
+            slots: [const { SegmentSlot::new() }; 2],
             os_until: AtomicU64::new(NEVER_READ),
             ahead: AtomicU64::new(0),
             phase: Mutex::new(Phase::New),
@@ -98,7 +98,7 @@ impl<M: TimeSource> TscClock<M> {
     }
 
     #[inline]
-    const fn slot(&self, sequence: u64) -> &Slot {
+    const fn slot(&self, sequence: u64) -> &SegmentSlot {
         &self.slots[(sequence & 1) as usize]
     }
 
@@ -248,7 +248,7 @@ impl<M: TimeSource> TscClock<M> {
     }
 }
 
-impl Slot {
+impl SegmentSlot {
     const fn new() -> Self {
         Self { current: SharedSegment::new(), previous: SharedSegment::new() }
     }

@@ -22,7 +22,7 @@ pub(crate) async fn wait_for_turn<S: Store>(
     let deadline = clock.now() + patience;
     loop {
         let left = deadline.since(clock.now());
-        let decision = limiter.run(&check.patient(left)).await?;
+        let decision = limiter.run(&check.with_max_delay(left)).await?;
         if decision.is_allowed() {
             hold_back(limiter, check, &decision).await;
             return Ok(decision);

@@ -13,7 +13,7 @@ use super::fingerprint::{Fingerprint, HashKey};
 use super::insert::InsertError;
 use super::overflow::OverflowState;
 use super::sync::Backoff;
-use super::table::{ClaimedCell, Found};
+use super::table::{ClaimedCell, FoundCell};
 use super::word::{LimitTag, Word};
 use crate::clock::Clock;
 use crate::store::Applied;
@@ -123,7 +123,7 @@ impl<C: Clock> Memory<C> {
                 return None;
             }
             names[index] = self.key.counter(check);
-            let Found { cell, word } = self.table.find(names[index])?;
+            let FoundCell { cell, word } = self.table.find(names[index])?;
             times[index] = word.full_at(self.epoch)?;
             (cells[index], words[index]) = (Some(cell), word);
         }
@@ -174,7 +174,7 @@ impl<C: Clock> Memory<C> {
             return None;
         }
         // Dropping it unlocks the cell even if deciding panics.
-        let mut locked = Locked { cells: SmallVec::new() };
+        let mut locked = LockedCells { cells: SmallVec::new() };
         locked.cells.push(found);
         let ((applied, filed), grown) = self.records.change(record, |record| {
             // Read under the lock, so that time never goes back for a counter.
@@ -213,7 +213,9 @@ impl<C: Clock> Memory<C> {
             match attempt {
                 Attempt::Decided(applied) => return applied,
                 Attempt::Lock => attempts = OPTIMISTIC_ATTEMPTS,
-                Attempt::Full { page, name, now } => may_evict = !self.grow(page, name, now),
+                Attempt::Full { page, name, now } => {
+                    may_evict = !self.split_page_of(page, name, now)
+                }
                 Attempt::Again => {
                     attempts += 1;
                     backoff.wait();
@@ -246,13 +248,13 @@ impl<C: Clock> Memory<C> {
 }
 
 /// Locked cells; those not written are unlocked unchanged.
-struct Locked<'t> {
-    cells: SmallVec<[Found<'t>; USUAL]>,
+struct LockedCells<'t> {
+    cells: SmallVec<[FoundCell<'t>; USUAL]>,
 }
 
-impl Drop for Locked<'_> {
+impl Drop for LockedCells<'_> {
     fn drop(&mut self) {
-        for Found { cell, word } in &self.cells {
+        for FoundCell { cell, word } in &self.cells {
             cell.unlock(*word);
         }
     }

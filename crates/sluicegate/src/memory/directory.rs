@@ -25,7 +25,7 @@ const MOST_UNITS_PER_PAGE: usize = 64;
 const LEVELS: usize = 26;
 
 #[derive(Debug)]
-pub(super) struct Directory {
+pub(super) struct PageDirectory {
     /// Coarsest level first; an entry is a page number plus one, or 0.
     levels: [OnceLock<Box<[AtomicU32]>>; LEVELS],
     /// The finest level that exists.
@@ -40,7 +40,7 @@ pub(super) struct Units {
     level: usize,
 }
 
-impl Directory {
+impl PageDirectory {
     /// Creates a directory of the first pages, and returns their units.
     pub(super) fn new() -> (Self, Vec<Units>) {
         let levels = std::array::from_fn(|_| OnceLock::new());
@@ -179,7 +179,7 @@ mod tests {
 
     #[test]
     fn every_fingerprint_has_the_page_whose_units_have_it() {
-        let (directory, mut units) = Directory::new();
+        let (directory, mut units) = PageDirectory::new();
         for round in 0..200 {
             let page = round * 7 % units.len();
             let new = units.len();
@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn the_number_of_splits_is_bounded() {
-        let (directory, units) = Directory::new();
+        let (directory, units) = PageDirectory::new();
         let mut smallest = units[0];
         let mut divisions = 0;
         while let Some((lower, _)) = directory.halves(smallest, units.len() + divisions) {

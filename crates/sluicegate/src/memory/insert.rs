@@ -79,7 +79,7 @@ impl<C: Clock> Memory<C> {
 
     /// Makes room in a full page; returns whether there is.
     #[cold]
-    pub(super) fn grow(&self, page: usize, name: Fingerprint, now: Time) -> bool {
+    pub(super) fn split_page_of(&self, page: usize, name: Fingerprint, now: Time) -> bool {
         let count_evicted = |word| self.count_evicted(word);
         self.table.split_page(page, name, &self.weights(now), || self.may_grow(), count_evicted)
             == SplitOutcome::Yes

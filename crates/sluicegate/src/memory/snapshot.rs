@@ -57,8 +57,8 @@ pub use self::restore_report::RestoreReport;
 pub use self::write_error::SnapshotWriteError;
 
 use self::atomic_file::AtomicFile;
-use self::collect::Collector;
-use self::format::Header;
+use self::collect::StateCollector;
+use self::format::SnapshotHeader;
 use self::writer::Writer;
 use super::Memory;
 use crate::clock::Clock;
@@ -111,9 +111,9 @@ impl<C: Clock> Memory<C> {
     fn write(&self, out: impl Write, mut rest: impl FnMut(usize)) -> io::Result<SaveReport> {
         let taken = self.clock.now();
         let about = u64::try_from(self.len()).unwrap_or(u64::MAX);
-        let header = Header { key: self.key, epoch: self.epoch.time(), taken, about };
+        let header = SnapshotHeader { key: self.key, epoch: self.epoch.time(), taken, about };
         let mut writer = Writer::begin(out, &header)?;
-        let mut gather = Collector::new(self, taken);
+        let mut gather = StateCollector::new(self, taken);
         let mut page = 0;
         // Evaluated each time: a split moves half of a page's keys to a new last page.
         while page < self.table.page_count() {

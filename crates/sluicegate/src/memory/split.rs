@@ -131,7 +131,7 @@ impl Table {
         leaving.clear();
         for line in 0..LINES {
             for (slot, cell) in self.line(number, line).cells().iter().enumerate() {
-                let word = take_out(cell);
+                let word = close_cell(cell);
                 before[line * CELLS + slot] = word;
                 let bits = cell.name.load(Relaxed);
                 if bits == 0 || weights.is_free(word) {
@@ -175,7 +175,7 @@ impl Table {
 }
 
 /// Locks a cell until its page is rewritten; returns its content.
-fn take_out(cell: &Cell) -> Word {
+fn close_cell(cell: &Cell) -> Word {
     let mut backoff = Backoff::default();
     loop {
         let word = cell.word();

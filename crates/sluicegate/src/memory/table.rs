@@ -13,7 +13,7 @@
 
 use std::hint::black_box;
 
-use super::directory::{Directory, FIRST_PAGES, Units};
+use super::directory::{FIRST_PAGES, PageDirectory, Units};
 use super::eviction::EvictionWeight;
 use super::fingerprint::Fingerprint;
 use super::page_state::{LineLock, PageState, home_of, lines_of};
@@ -25,7 +25,7 @@ use super::word::{LimitTag, Word};
 #[derive(Debug)]
 pub(super) struct Table {
     pub(super) slab: Slab,
-    pub(super) directory: Directory,
+    pub(super) directory: PageDirectory,
     pub(super) growth: Mutex<Growth>,
     pub(super) most_pages: usize,
     /// The cost of all pages.
@@ -71,12 +71,12 @@ impl Cell {
 
     /// Returns the word under a name that was seen beside it shortly before.
     #[inline]
-    fn found(&self, name: Fingerprint) -> Option<Found<'_>> {
+    fn found(&self, name: Fingerprint) -> Option<FoundCell<'_>> {
         let word = self.word();
         // If the cell was reused in between, the word belongs to another key. It may even have
         // been reused and be back: a decision from the word alone has to check that the word is
         // unchanged.
-        self.is_named(name).then_some(Found { cell: self, word })
+        self.is_named(name).then_some(FoundCell { cell: self, word })
     }
 
     fn is_unclaimed(&self) -> bool {
@@ -86,7 +86,7 @@ impl Cell {
 
 /// A cell that was found, and its word at that time.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Found<'t> {
+pub(super) struct FoundCell<'t> {
     pub(super) cell: &'t Cell,
     pub(super) word: Word,
 }
@@ -117,7 +117,7 @@ impl Table {
         for page in 0..FIRST_PAGES.len() {
             slab.allocate(page);
         }
-        let (directory, units) = Directory::new();
+        let (directory, units) = PageDirectory::new();
         Self {
             slab,
             directory,
@@ -141,7 +141,7 @@ impl Table {
     /// A key that is not found may have been moving from one cell to another: then look it up
     /// under its [line lock](Table::insert_slot).
     #[inline(always)]
-    pub(super) fn find(&self, name: Fingerprint) -> Option<Found<'_>> {
+    pub(super) fn find(&self, name: Fingerprint) -> Option<FoundCell<'_>> {
         let page = self.directory.page(name);
         // Nearly all keys are in their home line.
         for cell in self.line(page, home_of(name)).cells() {
@@ -167,7 +167,7 @@ impl Table {
     }
 
     #[inline(never)]
-    fn find_in(&self, page: usize, name: Fingerprint) -> Option<Found<'_>> {
+    fn find_in(&self, page: usize, name: Fingerprint) -> Option<FoundCell<'_>> {
         for line in lines_of(name) {
             let mut full = true;
             for cell in self.line(page, line).cells() {
@@ -254,7 +254,7 @@ impl<'t> InsertSlot<'t> {
     }
 
     /// Returns the key's cell; a key that is not found now does not exist.
-    pub(super) fn find(&self) -> Option<Found<'t>> {
+    pub(super) fn find(&self) -> Option<FoundCell<'t>> {
         let mut backoff = Backoff::default();
         loop {
             if let Some(found) = self.table.find_in(self.number, self.name) {

@@ -29,12 +29,12 @@ fn plan<'a>(checks: &[(&'a Limit, &'a str)]) -> Plan<'a> {
 }
 
 /// A store whose clock differs from the one that the limiter reads.
-struct Skewed {
+struct SkewedStore {
     memory: Memory<ManualClock>,
     read_by_limiter: ManualClock,
 }
 
-impl Store for Skewed {
+impl Store for SkewedStore {
     type Clock = ManualClock;
 
     fn clock(&self) -> &ManualClock {
@@ -54,12 +54,12 @@ impl Store for Skewed {
     }
 }
 
-fn skewed() -> Limiter<Skewed> {
+fn skewed() -> Limiter<SkewedStore> {
     let at = |time| ManualClock::at(time);
     // The limiter computes the period of the day before; the store refuses it as stale.
     let before = Time::from_micros(MIDNIGHT.as_micros() - 1);
     let (memory, read_by_limiter) = (Memory::with_clock(at(MIDNIGHT)), at(before));
-    Limiter::new(Skewed { memory, read_by_limiter })
+    Limiter::new(SkewedStore { memory, read_by_limiter })
 }
 
 fn allowed(verdicts: &[Result<Verdict, CheckError>]) -> Vec<bool> {

@@ -1,7 +1,7 @@
 //! The memory store passes the conformance suite.
 
 use sluicegate::Memory;
-use sluicegate_conformance::{Driven, history, races, replay, walk};
+use sluicegate_conformance::{ManualClockStore, history, races, replay, walk};
 
 /// The number of histories; `SLUICEGATE_HISTORIES=100000` for the long run.
 fn rounds() -> usize {
@@ -11,12 +11,12 @@ fn rounds() -> usize {
 
 #[test]
 fn the_store_matches_the_vectors() {
-    replay::vectors(|| Driven::new(Memory::with_clock));
+    replay::vectors(|| ManualClockStore::new(Memory::with_clock));
 }
 
 #[test]
 fn the_store_agrees_with_the_oracle() {
-    walk::differential(|| Driven::new(Memory::with_clock), 1_000_000, 50_000);
+    walk::differential(|| ManualClockStore::new(Memory::with_clock), 1_000_000, 50_000);
 }
 
 #[test]

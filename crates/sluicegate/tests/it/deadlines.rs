@@ -8,12 +8,12 @@ use sluicegate::{
 };
 
 /// A memory store that records the deadlines it receives.
-struct RecordingStore {
+struct DeadlineStore {
     memory: Memory<ManualClock>,
     received: Mutex<Vec<Option<Span>>>,
 }
 
-impl Store for RecordingStore {
+impl Store for DeadlineStore {
     type Clock = ManualClock;
 
     fn clock(&self) -> &ManualClock {
@@ -34,12 +34,12 @@ impl Store for RecordingStore {
     }
 }
 
-impl sluicegate::SyncStore for RecordingStore {}
+impl sluicegate::SyncStore for DeadlineStore {}
 
 #[test]
 fn a_store_receives_the_deadline_of_each_plan() {
     let memory = Memory::with_clock(ManualClock::default());
-    let limiter = Limiter::new(RecordingStore { memory, received: Mutex::default() });
+    let limiter = Limiter::new(DeadlineStore { memory, received: Mutex::default() });
     let received = || std::mem::take(&mut *limiter.store().received.lock().unwrap());
     let limits = [
         Limit::token_bucket("bucket", "9/day".parse().unwrap()).unwrap(),

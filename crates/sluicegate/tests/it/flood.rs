@@ -11,22 +11,22 @@ use sluicegate::{
     ChargeId, Check, Clock, Cooldown, Cost, Decision, Limit, Limiter, ManualClock, Memory,
     MemoryOptions, Operation, Set, Slices, Span,
 };
-use sluicegate_conformance::{Bare, Subject};
+use sluicegate_conformance::{MapStore, Subject};
 
 /// The size of a flood.
 #[derive(Clone, Copy)]
-struct Size {
+struct FloodSize {
     bytes: usize,
     keys: u64,
     /// New keys between two checks of a limited caller.
     between: u64,
 }
 
-fn size() -> Size {
+fn size() -> FloodSize {
     if std::env::var("SLUICEGATE_FLOOD").is_ok_and(|size| size == "full") {
-        return Size { bytes: 256_000_000, keys: 60_000_000, between: 600 };
+        return FloodSize { bytes: 256_000_000, keys: 60_000_000, between: 600 };
     }
-    Size { bytes: 4_000_000, keys: 900_000, between: 90 }
+    FloodSize { bytes: 4_000_000, keys: 900_000, between: 90 }
 }
 
 const LIMITED: usize = 1_000;
@@ -35,12 +35,12 @@ const LIMITED: usize = 1_000;
 struct Flood {
     clock: ManualClock,
     limiter: Limiter<Memory<ManualClock>>,
-    model: Mutex<Bare>,
-    size: Size,
+    model: Mutex<MapStore>,
+    size: FloodSize,
 }
 
 impl Flood {
-    fn new(size: Size) -> Self {
+    fn new(size: FloodSize) -> Self {
         let clock = ManualClock::default();
         let options = MemoryOptions::new().max_bytes(size.bytes);
         let limiter = Limiter::new(options.build_with(clock.clone()).unwrap());

@@ -14,7 +14,7 @@ use sluicegate::{
     Memory, MemoryOptions, Operation, RestoreReport, Slices, SnapshotReadError, Span, Time,
 };
 
-type Gate = Limiter<Memory<ManualClock>>;
+type TestLimiter = Limiter<Memory<ManualClock>>;
 
 /// A folder that is removed with the test.
 struct Folder(PathBuf);
@@ -45,7 +45,7 @@ impl Drop for Folder {
     }
 }
 
-fn gate(clock: &ManualClock) -> Gate {
+fn gate(clock: &ManualClock) -> TestLimiter {
     Limiter::new(options().build_with(clock.clone()).unwrap())
 }
 
@@ -53,17 +53,17 @@ fn options() -> MemoryOptions {
     MemoryOptions::new().max_bytes(64 << 20)
 }
 
-fn restored(clock: &ManualClock, path: &Path) -> (Gate, RestoreReport) {
+fn restored(clock: &ManualClock, path: &Path) -> (TestLimiter, RestoreReport) {
     let (store, restored) = options().restore_with(clock.clone(), path).unwrap();
     (Limiter::new(store), restored)
 }
 
-fn restored_from(clock: &ManualClock, bytes: &[u8]) -> (Gate, RestoreReport) {
+fn restored_from(clock: &ManualClock, bytes: &[u8]) -> (TestLimiter, RestoreReport) {
     let (store, restored) = options().restore_from(clock.clone(), bytes).unwrap();
     (Limiter::new(store), restored)
 }
 
-fn saved(gate: &Gate) -> Vec<u8> {
+fn saved(gate: &TestLimiter) -> Vec<u8> {
     let mut bytes = Vec::new();
     let saved = gate.store().save_to(&mut bytes).unwrap();
     assert_eq!(saved.bytes, bytes.len() as u64);
@@ -101,20 +101,20 @@ fn limits() -> Vec<Limit> {
     ]
 }
 
-fn ask(gate: &Gate, limit: &Limit, key: &str, ask: Operation) -> Decision {
+fn ask(gate: &TestLimiter, limit: &Limit, key: &str, ask: Operation) -> Decision {
     gate.check(Check::new(limit, key).with_operation(ask)).now().unwrap()
 }
 
-fn take(gate: &Gate, limit: &Limit, key: &str) -> bool {
+fn take(gate: &TestLimiter, limit: &Limit, key: &str) -> bool {
     gate.check(Check::new(limit, key)).now().unwrap().is_allowed()
 }
 
-fn left(gate: &Gate, limit: &Limit, key: &str) -> u64 {
+fn left(gate: &TestLimiter, limit: &Limit, key: &str) -> u64 {
     gate.peek(limit, key).now().unwrap().remaining()
 }
 
 /// Takes, charges and time, the same on every run.
-fn live(gate: &Gate, clock: &ManualClock, limits: &[Limit], keys: usize) {
+fn live(gate: &TestLimiter, clock: &ManualClock, limits: &[Limit], keys: usize) {
     for step in 0..keys * 5 {
         let key = format!("key {}", step % keys);
         for (index, limit) in limits.iter().enumerate() {
@@ -271,7 +271,7 @@ fn small(clock: &ManualClock) -> (Vec<u8>, Vec<(Limit, String, u64)>) {
 }
 
 /// Returns the number of keys with unchanged usage; all others have to be fresh.
-fn kept(gate: &Gate, known: &[(Limit, String, u64)]) -> u64 {
+fn kept(gate: &TestLimiter, known: &[(Limit, String, u64)]) -> u64 {
     let stands = |(limit, key, stood): &&(Limit, String, u64)| {
         let now = left(gate, limit, key);
         assert!(now == *stood || now == 10, "{} of {key}: {now}", limit.name());

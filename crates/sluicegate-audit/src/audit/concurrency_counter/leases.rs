@@ -31,7 +31,7 @@ impl Leases {
     }
 
     pub(super) fn insert(&mut self, name: String, hold: Lease) {
-        self.take_out(&name);
+        self.remove(&name);
         self.all += hold.units;
         if hold.by_store {
             self.by_store += hold.units;
@@ -41,7 +41,7 @@ impl Leases {
     }
 
     /// Removes the lease of this id, if it exists.
-    pub(super) fn take_out(&mut self, name: &str) -> Option<Lease> {
+    pub(super) fn remove(&mut self, name: &str) -> Option<Lease> {
         let hold = self.by_name.remove(name)?;
         self.by_expiry.remove(&(hold.expires, name.to_owned()));
         self.all -= hold.units;
@@ -57,7 +57,7 @@ impl Leases {
             && *expires <= at
         {
             let name = name.clone();
-            self.take_out(&name);
+            self.remove(&name);
         }
     }
 }

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use sluicegate::{ManualClock, Memory};
 
-use super::{Scene, audit, bucket};
+use super::{RecordedLimiter, audit, bucket};
 use crate::ViolationKind;
 use crate::recording_store::*;
 
 /// A store that never answers.
-struct Silent(Memory);
+struct SilentStore(Memory);
 
-impl Store for Silent {
+impl Store for SilentStore {
     type Clock = <Memory as Store>::Clock;
 
     fn clock(&self) -> &Self::Clock {
@@ -34,7 +34,7 @@ impl Store for Silent {
 
 #[test]
 fn a_request_without_an_answer_is_a_gap() {
-    let incidents = Scene::new(Silent(Memory::new()));
+    let incidents = RecordedLimiter::new(SilentStore(Memory::new()));
     let limit = bucket("api", "5/min");
     {
         let asking = incidents.limiter.check(Check::new(&limit, "ann"));
@@ -51,7 +51,7 @@ fn a_request_without_an_answer_is_a_gap() {
 #[test]
 fn a_gap_causes_no_false_violations_and_hides_no_true_ones() {
     let clock = ManualClock::default();
-    let incidents = Scene::new(Memory::with_clock(clock.clone()));
+    let incidents = RecordedLimiter::new(Memory::with_clock(clock.clone()));
     let limit = bucket("api", "60/min burst 10");
     for _ in 0..400 {
         incidents.limiter.check(Check::new(&limit, "ann")).now().unwrap();
@@ -90,7 +90,7 @@ fn a_gap_causes_no_false_violations_and_hides_no_true_ones() {
 #[test]
 fn a_missing_reset_explains_the_admissions_after_it() {
     let clock = ManualClock::default();
-    let incidents = Scene::new(Memory::with_clock(clock.clone()));
+    let incidents = RecordedLimiter::new(Memory::with_clock(clock.clone()));
     let limit = bucket("api", "1/h burst 10");
     for turn in 0..30 {
         if turn == 15 {

@@ -5,7 +5,7 @@ use super::*;
 const HEADER: &str = "{\"trace\":1,\"rules\":{\"api\":{\"quota\":\"2/min\"}}}";
 
 fn audit(files: &[(&str, String)]) -> Result<Findings, String> {
-    let mut traces = TraceReader::new(Header::default());
+    let mut traces = TraceReader::new(TraceHeader::default());
     for (name, text) in files {
         traces.read(name, Box::new(io::Cursor::new(text.clone().into_bytes())));
     }
@@ -117,7 +117,7 @@ fn files_are_merged_by_time_and_their_headers_added_up() {
         entry(30_000_001, 1)
     );
     let header_only = "{\"trace\":1,\"fresh\":true}\n".to_owned();
-    let mut traces = TraceReader::new(Header::default());
+    let mut traces = TraceReader::new(TraceHeader::default());
     for (name, text) in [("one", &one), ("other", &other), ("header", &header_only)] {
         traces.read(name, Box::new(io::Cursor::new(text.clone().into_bytes())));
     }

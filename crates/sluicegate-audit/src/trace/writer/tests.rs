@@ -5,10 +5,10 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use sluicegate_core::Time;
 
 use super::*;
-use crate::trace::entry::Event;
+use crate::trace::entry::TraceEvent;
 
-fn entry(at: u64) -> Entry {
-    Entry::event(Event::Reset, "api", "key", Time::from_micros(at))
+fn entry(at: u64) -> TraceEntry {
+    TraceEntry::event(TraceEvent::Reset, "api", "key", Time::from_micros(at))
 }
 
 /// An output in memory.
@@ -33,9 +33,9 @@ impl Write for SharedOutput {
 }
 
 /// An output that signals each write, and blocks it until released.
-struct Slow(Receiver<()>, SharedOutput, Sender<()>);
+struct SlowDisk(Receiver<()>, SharedOutput, Sender<()>);
 
-impl Write for Slow {
+impl Write for SlowDisk {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let _ = self.2.send(());
         let _ = self.0.recv();
@@ -47,9 +47,9 @@ impl Write for Slow {
     }
 }
 
-struct Full;
+struct FullDisk;
 
-impl Write for Full {
+impl Write for FullDisk {
     fn write(&mut self, _: &[u8]) -> io::Result<usize> {
         Err(io::Error::other("the disk is full"))
     }
@@ -62,7 +62,7 @@ impl Write for Full {
 #[test]
 fn entries_of_many_threads_are_complete() {
     let output = SharedOutput::default();
-    let trace = TraceWriter::to(output.clone(), &Header::default()).unwrap();
+    let trace = TraceWriter::to(output.clone(), &TraceHeader::default()).unwrap();
     thread::scope(|scope| {
         for _ in 0..4 {
             let trace = trace.clone();
@@ -82,7 +82,7 @@ fn entries_of_many_threads_are_complete() {
 #[test]
 fn the_last_clone_writes_the_end() {
     let output = SharedOutput::default();
-    let trace = TraceWriter::to(output.clone(), &Header::default()).unwrap();
+    let trace = TraceWriter::to(output.clone(), &TraceHeader::default()).unwrap();
     let other = trace.clone();
     drop(trace);
     other.record(entry(1));
@@ -96,9 +96,9 @@ fn entries_without_room_are_dropped_and_recorded_as_a_gap() {
     let (began, writing) = channel();
     let (sender, received) = channel();
     let output = SharedOutput::default();
-    let slow = Slow(wait, output.clone(), began);
+    let slow = SlowDisk(wait, output.clone(), began);
     let watcher = Box::new(move |failure: &WriteFailure| sender.send(failure.clone()).unwrap());
-    let trace = TraceWriter::with_room(slow, &Header::default(), 4, watcher).unwrap();
+    let trace = TraceWriter::with_room(slow, &TraceHeader::default(), 4, watcher).unwrap();
     // From here on the thread is blocked on the header.
     writing.recv().unwrap();
     (0..10).for_each(|at| trace.record(entry(at)));
@@ -117,7 +117,7 @@ fn entries_without_room_are_dropped_and_recorded_as_a_gap() {
 #[test]
 fn a_rule_is_written_before_its_entries_and_a_lost_request_is_a_gap() {
     let output = SharedOutput::default();
-    let trace = TraceWriter::to(output.clone(), &Header::default()).unwrap();
+    let trace = TraceWriter::to(output.clone(), &TraceHeader::default()).unwrap();
     assert!(trace.rule("api", RuleSpec::quota("queue", "5/s")));
     trace.record(entry(7));
     trace.lose(Time::from_micros(3), Time::from_micros(8));
@@ -134,7 +134,7 @@ fn a_rule_is_written_before_its_entries_and_a_lost_request_is_a_gap() {
 fn a_full_disk_is_reported_at_the_end_and_blocks_no_caller() {
     let (sender, received) = channel();
     let watcher = Box::new(move |failure: &WriteFailure| sender.send(failure.clone()).unwrap());
-    let trace = TraceWriter::with_room(Full, &Header::default(), ROOM, watcher).unwrap();
+    let trace = TraceWriter::with_room(FullDisk, &TraceHeader::default(), ROOM, watcher).unwrap();
     (0..100_000).for_each(|at| trace.record(entry(at)));
     let error = trace.finish().unwrap_err().to_string();
     assert_eq!(error, "cannot write the trace: the disk is full; it ends before its time");

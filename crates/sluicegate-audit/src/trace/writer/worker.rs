@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::dropped::DroppedEntries;
 use super::{FailureCallback, Message, ROOM, WriteFailure};
-use crate::trace::header::{Header, RuleSpec};
+use crate::trace::header::{RuleSpec, TraceHeader};
 
 /// The most lines before a gap is written, even under constant load: fewer than an audit holds
 /// back before it needs the gap.
@@ -34,14 +34,14 @@ pub(super) struct WriterThread<W: Write> {
 
 /// A line with new rules.
 #[derive(Serialize)]
-struct Rules<'a> {
+struct RulesLine<'a> {
     event: &'static str,
     rules: BTreeMap<&'a str, &'a RuleSpec>,
 }
 
 /// The last line.
 #[derive(Serialize)]
-struct End {
+struct EndLine {
     event: &'static str,
     entries: u64,
     lost: u64,
@@ -51,7 +51,7 @@ impl<W: Write> WriterThread<W> {
     /// Writes the header.
     pub(super) fn new(
         out: W,
-        header: &Header,
+        header: &TraceHeader,
         lost: Arc<DroppedEntries>,
         watcher: FailureCallback,
     ) -> io::Result<Self> {
@@ -74,7 +74,7 @@ impl<W: Write> WriterThread<W> {
                 Message::Entry(entry) => self.line(&**entry).map(|()| self.entries += 1),
                 Message::Rule(rule) => {
                     let rules = BTreeMap::from([(rule.0.as_str(), &rule.1)]);
-                    self.line(&Rules { event: "rules", rules })
+                    self.line(&RulesLine { event: "rules", rules })
                 }
                 Message::Finish => break,
             };
@@ -91,7 +91,7 @@ impl<W: Write> WriterThread<W> {
         self.write_gap();
         let (entries, lost) = (self.entries, self.lost.total());
         if self.failed.is_none() {
-            let ended = self.line(&End { event: "end", entries, lost });
+            let ended = self.line(&EndLine { event: "end", entries, lost });
             let ended = ended.and_then(|()| self.out.flush());
             self.note(ended);
         }

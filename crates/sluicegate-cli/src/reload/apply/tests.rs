@@ -8,7 +8,7 @@ use sluicegate_rules::RuleFile;
 use super::*;
 
 /// A rule file and its reloader; the file is removed after the test.
-struct Watched {
+struct WatchedFile {
     folder: PathBuf,
     reloader: RuleReloader<Memory>,
 }
@@ -20,7 +20,7 @@ fn rules(count: usize) -> String {
     format!("rules:\n{rules}")
 }
 
-impl Watched {
+impl WatchedFile {
     fn new(test: &str) -> Self {
         let name = format!("sluicegate-reloader-{test}-{}", std::process::id());
         let folder = std::env::temp_dir().join(name);
@@ -64,7 +64,7 @@ impl Watched {
     }
 }
 
-impl Drop for Watched {
+impl Drop for WatchedFile {
     fn drop(&mut self) {
         let _ = fs::remove_dir_all(&self.folder);
     }
@@ -72,7 +72,7 @@ impl Drop for Watched {
 
 #[test]
 fn reads_a_change_once_at_the_second_poll() {
-    let mut watched = Watched::new("once");
+    let mut watched = WatchedFile::new("once");
     assert_eq!(watched.replaced(3), 0);
     watched.write(&rules(2));
     assert_eq!(watched.replaced(1), 0);
@@ -83,7 +83,7 @@ fn reads_a_change_once_at_the_second_poll() {
 
 #[test]
 fn waits_while_a_file_is_being_written() {
-    let mut watched = Watched::new("written");
+    let mut watched = WatchedFile::new("written");
     for count in 2..6 {
         watched.write(&rules(count));
         assert_eq!(watched.replaced(1), 0);
@@ -94,13 +94,13 @@ fn waits_while_a_file_is_being_written() {
 
 #[test]
 fn invalid_rules_are_read_once_and_do_not_replace() {
-    let mut watched = Watched::new("invalid");
+    let mut watched = WatchedFile::new("invalid");
     watched.write("rules: [{ name: a }]");
     assert_eq!(watched.replaced(5), 0);
     assert!(watched.reloader.refusal.is_some());
     assert_eq!(
         watched.reloader.debounce.next(FileStamps::at(&watched.reloader.watched)),
-        Next::Rest
+        PollAction::Rest
     );
     watched.write(&rules(3));
     assert_eq!(watched.replaced(5), 1);
@@ -109,7 +109,7 @@ fn invalid_rules_are_read_once_and_do_not_replace() {
 
 #[test]
 fn an_explicit_reload_is_immediate_and_not_repeated() {
-    let mut watched = Watched::new("explicit");
+    let mut watched = WatchedFile::new("explicit");
     watched.write(&rules(2));
     watched.reloader.reload();
     assert_eq!(watched.in_force().rules().len(), 2);
@@ -118,7 +118,7 @@ fn an_explicit_reload_is_immediate_and_not_repeated() {
 
 #[test]
 fn settings_need_a_restart() {
-    let mut watched = Watched::new("settings");
+    let mut watched = WatchedFile::new("settings");
     watched.write(&(rules(1) + "store: { memory: { max: 8MiB } }\n"));
     watched.replaced(2);
     let changed: Vec<_> = watched.changed();
@@ -133,7 +133,7 @@ fn settings_need_a_restart() {
 #[test]
 fn lost_rules_stay_in_force() {
     for (index, lost) in ["", "# all gone\n", "rules:\n", "timezone: UTC\n"].iter().enumerate() {
-        let mut watched = Watched::new(&format!("lost-{index}"));
+        let mut watched = WatchedFile::new(&format!("lost-{index}"));
         watched.write(lost);
         assert_eq!(watched.replaced(5), 0, "{lost}");
         assert!(watched.reloader.refusal.is_some(), "{lost}");
@@ -148,7 +148,7 @@ fn lost_rules_stay_in_force() {
 
 #[test]
 fn an_explicit_empty_list_removes_rules() {
-    let mut watched = Watched::new("empty-list");
+    let mut watched = WatchedFile::new("empty-list");
     watched.write("rules: []\n");
     assert_eq!(watched.replaced(5), 1);
     assert!(watched.in_force().rules().is_empty());
@@ -160,7 +160,7 @@ fn an_explicit_empty_list_removes_rules() {
 
 #[test]
 fn an_included_file_may_have_the_explicit_empty_list() {
-    let mut watched = Watched::new("empty-list-included");
+    let mut watched = WatchedFile::new("empty-list-included");
     watched.write("include: [more.yaml]\n");
     fs::write(watched.folder.join("more.yaml"), "").unwrap();
     assert_eq!(watched.replaced(5), 0);
@@ -171,7 +171,7 @@ fn an_included_file_may_have_the_explicit_empty_list() {
 
 #[test]
 fn a_shared_store_and_its_secret_need_a_restart() {
-    let mut watched = Watched::new("shared");
+    let mut watched = WatchedFile::new("shared");
     watched.write(&(rules(1) + "store: redis://127.0.0.1:1\n"));
     watched.replaced(2);
     assert_eq!(watched.changed(), ["store"]);

@@ -6,14 +6,14 @@ use sluicegate_rules::{InMemoryFiles, RuleFile};
 use super::*;
 use crate::args::{Args, Command};
 
-fn settings(flags: &str, file: &str) -> Result<Settings> {
+fn settings(flags: &str, file: &str) -> Result<ServeSettings> {
     let words = "sluicegate serve".split(' ').chain(flags.split(' ').filter(|w| !w.is_empty()));
     let Command::Serve(args) = Args::parse_from(words).command else { panic!("not serve") };
     let shelf = InMemoryFiles::new().with("etc/rules.yaml", file);
     let file = RuleFile::load_with("etc/rules.yaml".as_ref(), &shelf, &|_| None).unwrap();
     assert!(file.rules.is_some(), "{}", file.report);
     let store = StoreArgs::of(&args, |_| None).unwrap_or_else(|failure| panic!("{failure}"));
-    Settings::of(&args, store, &file.settings)
+    ServeSettings::of(&args, store, &file.settings)
 }
 
 /// HTTP on this port, and the others on their default ports.
@@ -30,7 +30,7 @@ listen: { http: { address: 127.0.0.1:1, proxy_protocol: [10.0.0.0/8] } }
 
 #[test]
 fn defaults_apply_without_flags_and_file() {
-    let defaults = Settings {
+    let defaults = ServeSettings {
         addresses: at(7070),
         resp_password: None,
         threads: cores(),
@@ -50,7 +50,7 @@ fn defaults_apply_without_flags_and_file() {
 
 #[test]
 fn the_file_overrides_defaults() {
-    let by_file = Settings {
+    let by_file = ServeSettings {
         addresses: at(1),
         resp_password: None,
         threads: cores(),
@@ -72,7 +72,7 @@ fn the_file_overrides_defaults() {
 fn flags_override_the_file() {
     let flags = "--http 127.0.0.1:2 --resp off --threads 3 --max-connections 5 --memory-max 2MiB --snapshot other --snapshot-every 1h \
                      --shutdown-timeout 3";
-    let expected = Settings {
+    let expected = ServeSettings {
         addresses: Addresses { resp: None, ..at(2) },
         resp_password: None,
         threads: 3,

@@ -9,11 +9,11 @@ use sluicegate::{
 };
 use sluicegate_core::{State, decide};
 
-use crate::subject::{Bare, Cells, Subject};
+use crate::subject::{Cells, MapStore, Subject};
 
 /// The way in which a set is decided.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Way {
+pub(super) enum DecisionMode {
     /// In one critical section: correct.
     OneStep,
     /// In one critical section, at a time read before it: correct as well.
@@ -25,38 +25,38 @@ pub(super) enum Way {
 }
 
 #[derive(Debug)]
-pub(super) struct Mutexed {
-    cells: Mutex<Bare>,
+pub(super) struct MutexStore {
+    cells: Mutex<MapStore>,
     clock: ManualClock,
-    way: Way,
+    way: DecisionMode,
 }
 
-impl Mutexed {
-    pub(super) fn making(way: Way) -> impl Fn(ManualClock) -> Self {
+impl MutexStore {
+    pub(super) fn making(way: DecisionMode) -> impl Fn(ManualClock) -> Self {
         move |clock| Self { cells: Mutex::default(), clock, way }
     }
 
-    fn cells(&self) -> MutexGuard<'_, Bare> {
+    fn cells(&self) -> MutexGuard<'_, MapStore> {
         self.cells.lock().unwrap()
     }
 
     fn decide(&self, set: &Set<'_>) -> (Applied, Vec<Option<Decision>>) {
         match self.way {
-            Way::SetsInPieces if set.checks().len() > 1 => self.in_pieces(set),
-            Way::OneStep | Way::SetsInPieces => {
+            DecisionMode::SetsInPieces if set.checks().len() > 1 => self.in_pieces(set),
+            DecisionMode::OneStep | DecisionMode::SetsInPieces => {
                 let mut cells = self.cells();
                 Self::at(self.clock.now(), &mut cells, set)
             }
-            Way::ClockFirst => {
+            DecisionMode::ClockFirst => {
                 let now = self.clock.now();
                 thread::yield_now();
                 Self::at(now, &mut self.cells(), set)
             }
-            Way::TwoSteps => self.in_pieces(set),
+            DecisionMode::TwoSteps => self.in_pieces(set),
         }
     }
 
-    fn at(now: Time, cells: &mut Bare, set: &Set<'_>) -> (Applied, Vec<Option<Decision>>) {
+    fn at(now: Time, cells: &mut MapStore, set: &Set<'_>) -> (Applied, Vec<Option<Decision>>) {
         let (ruling, decisions) = cells.apply(now, set);
         (Applied::by_store(ruling, now), decisions)
     }
@@ -79,7 +79,7 @@ impl Mutexed {
     }
 }
 
-impl Store for Mutexed {
+impl Store for MutexStore {
     type Clock = ManualClock;
 
     fn clock(&self) -> &ManualClock {

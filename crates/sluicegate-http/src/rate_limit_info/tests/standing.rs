@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use sluicegate::{Check, Limit, Limiter, Plan, Time};
-use sluicegate_rules::{HeaderSettings, Request, Value};
+use sluicegate_rules::{AttributeValue, HeaderSettings, Request};
 
 use super::TestLimiter;
 use crate::RateLimitInfo;
@@ -191,7 +191,7 @@ tiers: { free: { api: 1/min }, gold: { api: 2/min } }
 rules: [{ name: api, key: [], limit: { tier: api } }]
 ",
     );
-    let request = |tier| limiter.request_with(1, [("plan", Value::Text(tier))]);
+    let request = |tier| limiter.request_with(1, [("plan", AttributeValue::Text(tier))]);
     assert_eq!(request("gold").get("x-ratelimit-tier"), Some("gold"));
     assert_eq!(request("gold").get("x-ratelimit-tier"), Some("gold"));
     let refused = request("free");

@@ -6,7 +6,7 @@ use sluicegate_core::{
 };
 use sluicegate_testkit::Server;
 
-use super::steps::{ScriptServer, Through, connect};
+use super::steps::{ScriptServer, ScriptVariant, connect};
 use sluicegate_testkit::Rng;
 
 const START: u64 = 1_767_225_600_000_000;
@@ -79,7 +79,7 @@ fn products_beyond_2_to_the_53_are_exact() {
         let operation = random_operation(&mut rng, limit.capacity(), &quotas, &receipts);
         let check = Check::new(limit, "x").with_operation(operation);
         let set = Set::one(&check, ChargeId::from_bits(step << 8));
-        let mut answer = server.ask(Time::from_micros(now), &set);
+        let mut answer = server.apply(Time::from_micros(now), &set);
         let (_, decisions) = ScriptServer::explained(&set, &mut answer);
         server.compare(&set, &answer.states);
         receipts.extend(decisions.iter().flatten().filter_map(|decision| decision.receipt()));
@@ -116,7 +116,7 @@ fn large_windows_are_counted_exactly() {
         };
         let check = Check::new(limit, "x").with_operation(operation);
         let set = Set::one(&check, ChargeId::from_bits(step << 8));
-        let mut answer = server.ask(Time::from_micros(now), &set);
+        let mut answer = server.apply(Time::from_micros(now), &set);
         ScriptServer::explained(&set, &mut answer);
         server.compare(&set, &answer.states);
     }
@@ -141,7 +141,7 @@ fn changes_other_than_takes_are_published() {
         let mut apply = |operation: Operation| {
             let check = check.with_operation(operation);
             let set = Set::one(&check, ChargeId::from_bits(id));
-            let mut answer = server.ask(now, &set);
+            let mut answer = server.apply(now, &set);
             let (_, decisions) = ScriptServer::explained(&set, &mut answer);
             decisions[0].and_then(|decision| decision.receipt().copied())
         };
@@ -162,9 +162,9 @@ fn changes_other_than_takes_are_published() {
     // A refused set refunds nothing.
     for operation in [Operation::Reset, Operation::Refund(Cost::ONE)] {
         let x = Check::new(&limits[0], "x");
-        server.ask(now, &Set::one(&x, ChargeId::from_bits(3)));
+        server.apply(now, &Set::one(&x, ChargeId::from_bits(3)));
         let checks = [x.with_operation(operation), Check::new(&limits[0], "y").cost(9.into())];
-        server.ask(now, &Set::all(&checks, ChargeId::from_bits(2)));
+        server.apply(now, &Set::all(&checks, ChargeId::from_bits(2)));
     }
     server.run(Cmd::new().arg("PUBLISH").arg(server.key_space.channel()).arg("end"));
     let mut received = Vec::new();
@@ -185,12 +185,12 @@ fn scripts_read_the_server_clock_by_default() {
     let mut server = ScriptServer::new(connect(&redis), "t:", 16);
     server.driven = false;
     let limit = Limit::token_bucket("a", "5/day".parse().unwrap()).unwrap();
-    for through in Through::ALL {
+    for through in ScriptVariant::ALL {
         server.through = through;
         let check = Check::new(&limit, "x");
         let set = Set::one(&check, ChargeId::from_bits(1));
         let Value::Array(before) = server.run(&redis::cmd("TIME")) else { panic!("a time") };
-        let answer = server.ask(Time::EPOCH, &set);
+        let answer = server.apply(Time::EPOCH, &set);
         let Value::Array(after) = server.run(&redis::cmd("TIME")) else { panic!("a time") };
         let micros = |time: &[Value]| {
             let part = |value: &Value| redis::from_redis_value::<u64>(value.clone()).unwrap();

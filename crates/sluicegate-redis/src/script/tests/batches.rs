@@ -6,9 +6,9 @@ use sluicegate_core::{
 };
 use sluicegate_testkit::Server;
 
-use super::steps::{ScriptServer, Through, connect};
+use super::steps::{ScriptServer, ScriptVariant, connect};
 use crate::script::cells::{Cells, is_contradictory};
-use crate::script::reply::Reached;
+use crate::script::reply::ScriptRuling;
 use sluicegate_testkit::Rng;
 
 const START: u64 = 1_767_225_600_000_000;
@@ -118,7 +118,7 @@ fn random_checks<'a>(
 fn a_batch_equals_single_calls() {
     let redis = Server::redis();
     let mut together = ScriptServer::new(connect(&redis), "together:", 1);
-    together.through = Through::Full;
+    together.through = ScriptVariant::Full;
     let mut alone = ScriptServer::new(connect(&redis), "alone:", 1);
     let (limits, mut rng) = (limits(), Rng::new(1));
     let (mut now, mut receipts, mut id) = (START, Vec::new(), 0);
@@ -141,7 +141,7 @@ fn a_batch_equals_single_calls() {
         let answers = together.call(time, &encoded);
         assert_eq!(answers.len(), sets.len());
         for (set, mut answer) in sets.iter().zip(answers) {
-            let mut expected = alone.ask(time, set);
+            let mut expected = alone.apply(time, set);
             assert_eq!(answer, expected, "{set:#?}");
             let found = ScriptServer::explained(set, &mut answer);
             assert_eq!(found, ScriptServer::explained(set, &mut expected));
@@ -160,20 +160,20 @@ fn a_batch_equals_single_calls() {
 
 #[test]
 fn the_fast_path_equals_the_full_script() {
-    compare_scripts(Through::Quick, 2);
+    compare_scripts(ScriptVariant::Quick, 2);
 }
 
 #[test]
 fn the_cross_slot_fast_path_equals_the_full_script() {
-    compare_scripts(Through::CrossSlot, 3);
+    compare_scripts(ScriptVariant::CrossSlot, 3);
 }
 
-fn compare_scripts(through: Through, seed: u64) {
+fn compare_scripts(through: ScriptVariant, seed: u64) {
     let redis = Server::redis();
     let mut quick = ScriptServer::new(connect(&redis), "quick:", 1);
     quick.through = through;
     let mut full = ScriptServer::new(connect(&redis), "full:", 1);
-    full.through = Through::Full;
+    full.through = ScriptVariant::Full;
     let quotas = ["5/min", "1/s burst 3", "1000000/s", "3/day burst 1", "2/s burst 100"];
     let limits: Vec<Limit> = ["a", "b", "c", "d", "e"]
         .iter()
@@ -224,7 +224,7 @@ fn compare_scripts(through: Through, seed: u64) {
     let lives = |server: &mut ScriptServer| {
         let mut keys = server.keys();
         keys.sort();
-        keys.iter().map(|key| server.lives(key) / 5_000).collect::<Vec<_>>()
+        keys.iter().map(|key| server.time_to_live(key) / 5_000).collect::<Vec<_>>()
     };
     assert_eq!(lives(&mut quick), lives(&mut full), "and keys live as long");
 }
@@ -239,21 +239,25 @@ fn the_fast_path_charges_nothing_for_sets_it_cannot_decide() {
     let other = Limit::token_bucket("b", quota).unwrap();
     let now = Time::from_micros(START);
     let before = Check::new(&log, "x");
-    server.ask(now, &Set::one(&before, ChargeId::from_bits(1)));
+    server.apply(now, &Set::one(&before, ChargeId::from_bits(1)));
     let checks = [Check::new(&other, "x"), Check::new(&bucket, "x")];
     let sets =
         [Set::all(&checks, ChargeId::from_bits(2)), Set::one(&checks[0], ChargeId::from_bits(3))];
     let encoded: Vec<_> = sets.iter().map(|set| server.pack(set)).collect();
     assert!(encoded.iter().all(crate::script::EncodedSet::is_plain));
     let answers = server.call(now, &encoded);
-    assert_eq!(answers[0].ruling, Reached::NotPlain);
+    assert_eq!(answers[0].ruling, ScriptRuling::NotPlain);
     assert_eq!(answers[1].states[0], State::Vacant, "nothing was charged");
-    assert_ne!(answers[1].ruling, Reached::NotPlain, "and the others are decided");
-    let mut answer = server.ask(now, &sets[0]);
+    assert_ne!(answers[1].ruling, ScriptRuling::NotPlain, "and the others are decided");
+    let mut answer = server.apply(now, &sets[0]);
     ScriptServer::explained(&sets[0], &mut answer);
-    assert_eq!(answer.ruling, Reached::Decided(sluicegate_core::Ruling::Refused), "exhausted now");
+    assert_eq!(
+        answer.ruling,
+        ScriptRuling::Decided(sluicegate_core::Ruling::Refused),
+        "exhausted now"
+    );
     assert_eq!(server.full_calls, 1);
-    let answer = server.ask(now, &sets[0]);
+    let answer = server.apply(now, &sets[0]);
     assert_eq!(server.full_calls, 1, "the converted state is in the page");
-    assert_eq!(answer.ruling, Reached::Decided(sluicegate_core::Ruling::Refused));
+    assert_eq!(answer.ruling, ScriptRuling::Decided(sluicegate_core::Ruling::Refused));
 }

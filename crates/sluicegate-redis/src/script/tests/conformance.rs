@@ -3,7 +3,7 @@
 use sluicegate_conformance::{replay, walk};
 use sluicegate_testkit::{Server, ServerKind};
 
-use super::steps::{ScriptServer, Through, connect};
+use super::steps::{ScriptServer, ScriptVariant, connect};
 
 /// Steps of the random walks; `SLUICEGATE_STEPS=1000000` runs long ones.
 fn steps() -> usize {
@@ -15,7 +15,7 @@ fn steps() -> usize {
 ///
 /// They have one page: traces contain the same change of tier for several keys, which a server only
 /// notices within a page.
-fn subjects(server: &Server, through: Through) -> impl FnMut() -> ScriptServer + use<'_> {
+fn subjects(server: &Server, through: ScriptVariant) -> impl FnMut() -> ScriptServer + use<'_> {
     let mut made = 0;
     move || {
         made += 1;
@@ -28,7 +28,7 @@ fn subjects(server: &Server, through: Through) -> impl FnMut() -> ScriptServer +
 #[test]
 fn the_scripts_match_the_vectors() {
     for kind in ServerKind::ALL {
-        for through in Through::ALL {
+        for through in ScriptVariant::ALL {
             let server = Server::setup(kind).start();
             replay::vectors(subjects(&server, through));
         }
@@ -37,10 +37,10 @@ fn the_scripts_match_the_vectors() {
 
 #[test]
 fn the_scripts_agree_with_the_oracle_on_redis() {
-    walk::differential(subjects(&Server::redis(), Through::Quick), 2_000_000, steps());
+    walk::differential(subjects(&Server::redis(), ScriptVariant::Quick), 2_000_000, steps());
 }
 
 #[test]
 fn the_scripts_agree_with_the_oracle_on_valkey() {
-    walk::differential(subjects(&Server::valkey(), Through::CrossSlot), 3_000_000, steps());
+    walk::differential(subjects(&Server::valkey(), ScriptVariant::CrossSlot), 3_000_000, steps());
 }

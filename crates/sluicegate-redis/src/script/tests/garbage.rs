@@ -4,21 +4,21 @@ use redis::Value;
 use sluicegate_core::{ChargeId, Check, Limit, Ruling, Set, State, StateError, Time};
 
 use crate::script::explain::Disagreement;
-use crate::script::reply::{Answer, Reached, Unreadable};
-use crate::script::{Call, EncodedSet, KeySpace, explain};
+use crate::script::reply::{MalformedReply, ScriptRuling, SetReply};
+use crate::script::{EncodedSet, KeySpace, ScriptCall, explain};
 use sluicegate_testkit::Rng;
 
 const TAG: u64 = 77;
 
 /// A call of two sets with one cell each.
-fn call() -> Call {
+fn call() -> ScriptCall {
     let limit = Limit::token_bucket("a", "5/min".parse().unwrap()).unwrap();
     let check = Check::new(&limit, "x");
     let encoded = EncodedSet::new(
         &Set::one(&check, ChargeId::from_bits(1)),
         &KeySpace::new("t:", [0; 32], 16),
     );
-    Call::of([&encoded, &encoded])
+    ScriptCall::of([&encoded, &encoded])
 }
 
 fn bytes(bytes: &[u8]) -> Value {
@@ -42,10 +42,10 @@ fn a_valid_reply_is_parsed() {
     let answers = call().read(TAG, Value::Array(good())).unwrap();
     let now = Time::from_micros(1_767_225_600_000_000);
     assert_eq!(answers[0].now, now);
-    assert_eq!(answers[0].ruling, Reached::Decided(Ruling::Admitted));
+    assert_eq!(answers[0].ruling, ScriptRuling::Decided(Ruling::Admitted));
     let full_at = Time::from_micros(1_767_225_660_000_000);
     assert_eq!(answers[0].states[..], [State::whole_bucket(full_at)]);
-    assert_eq!(answers[1].ruling, Reached::Decided(Ruling::Refused));
+    assert_eq!(answers[1].ruling, ScriptRuling::Decided(Ruling::Refused));
     assert_eq!(answers[1].states[..], [State::Settled { until: Time::from_micros(300) }]);
 }
 
@@ -56,7 +56,7 @@ fn malformed_replies_are_errors() {
         values[index] = value;
         Value::Array(values)
     };
-    let shape = |expected, found| Unreadable::Shape { expected, found };
+    let shape = |expected, found| MalformedReply::Shape { expected, found };
     let state = |bytes: &[u8]| with(5, self::bytes(bytes));
     let cases = [
         (Value::Nil, shape("a list", "nothing")),
@@ -64,25 +64,25 @@ fn malformed_replies_are_errors() {
         (Value::Array(Vec::new()), shape("the tag of a call", "the end")),
         (Value::Array(good()[..5].to_vec()), shape("a state", "the end")),
         (Value::Array([good(), vec![Value::Nil]].concat()), shape("the end", "nothing")),
-        (with(0, bytes(b"78")), Unreadable::OfAnotherCall),
+        (with(0, bytes(b"78")), MalformedReply::OfAnotherCall),
         (with(0, Value::Int(77)), shape("the tag of a call", "a number")),
         (with(1, Value::Int(-1)), shape("a time", "a negative number")),
         (with(1, bytes(b"1")), shape("a time", "bytes")),
         (with(2, Value::Int(4)), shape("a ruling", "a number")),
         (with(3, Value::Int(-5)), shape("a state", "a negative number")),
         (with(3, Value::Array(Vec::new())), shape("a state", "a list")),
-        (state(b""), Unreadable::State(StateError::Incomplete)),
+        (state(b""), MalformedReply::State(StateError::Incomplete)),
         (state(b"x"), shape("a state", "something else")),
-        (state(&[0x90]), Unreadable::State(StateError::Incomplete)),
-        (state(&[0x91, 11]), Unreadable::State(StateError::UnknownTag { found: 11 })),
-        (state(&[0x94, 9, 1, 2, 0]), Unreadable::State(StateError::Misspelled)),
-        (state(&[0x94, 9, 1, 2, 1]), Unreadable::State(StateError::Incomplete)),
+        (state(&[0x90]), MalformedReply::State(StateError::Incomplete)),
+        (state(&[0x91, 11]), MalformedReply::State(StateError::UnknownTag { found: 11 })),
+        (state(&[0x94, 9, 1, 2, 0]), MalformedReply::State(StateError::Misspelled)),
+        (state(&[0x94, 9, 1, 2, 1]), MalformedReply::State(StateError::Incomplete)),
         (state(&[0x92, 8, 0xc0]), shape("a whole number in a state", "something else")),
         (state(&[0x92, 8, 1, 1]), shape("the end of a state", "more")),
         (state(&[0x93, 8, 1, 1]), shape("the end of a state", "more")),
         (state(&[0x95, 5, 7, 1, 6, 1]), shape("times in order", "an earlier one")),
         (state(&[0x94, 6, 7, 1, 1]), shape("an id", "something else")),
-        (state(&[0xdd, 255, 255, 255, 255, 5]), Unreadable::State(StateError::Incomplete)),
+        (state(&[0xdd, 255, 255, 255, 255, 5]), MalformedReply::State(StateError::Incomplete)),
     ];
     for (reply, expected) in cases {
         assert_eq!(call().read(TAG, reply.clone()), Err(expected), "{reply:?}");
@@ -92,10 +92,13 @@ fn malformed_replies_are_errors() {
 #[test]
 fn errors_name_the_finding_and_the_fix() {
     let texts = [
-        (Unreadable::OfAnotherCall, "it belongs to another call"),
-        (Unreadable::Shape { expected: "a time", found: "bytes" }, "found bytes, expected a time"),
+        (MalformedReply::OfAnotherCall, "it belongs to another call"),
         (
-            Unreadable::State(StateError::Incomplete),
+            MalformedReply::Shape { expected: "a time", found: "bytes" },
+            "found bytes, expected a time",
+        ),
+        (
+            MalformedReply::State(StateError::Incomplete),
             "cannot read a state: the bytes end too soon; \
              if something else writes keys with this prefix, choose another prefix",
         ),
@@ -103,8 +106,10 @@ fn errors_name_the_finding_and_the_fix() {
     for (error, text) in texts {
         assert_eq!(error.to_string(), format!("cannot parse the answer of the store: {text}"));
     }
-    let disagreement =
-        Disagreement { script: Reached::Decided(Ruling::Admitted), core: Some(Ruling::Refused) };
+    let disagreement = Disagreement {
+        script: ScriptRuling::Decided(Ruling::Admitted),
+        core: Some(Ruling::Refused),
+    };
     assert_eq!(
         disagreement.to_string(),
         "the store admitted a set that this node refused, given the same states; \
@@ -143,17 +148,17 @@ fn a_different_ruling_is_an_error() {
     let limit = Limit::token_bucket("a", "5/min".parse().unwrap()).unwrap();
     let check = Check::new(&limit, "x");
     let set = Set::one(&check, ChargeId::from_bits(1));
-    let answer = |ruling, cells: usize| Answer {
+    let answer = |ruling, cells: usize| SetReply {
         now: Time::from_micros(1),
         ruling,
         states: std::iter::repeat_n(State::Vacant, cells).collect(),
     };
-    let refused = Reached::Decided(Ruling::Refused);
+    let refused = ScriptRuling::Decided(Ruling::Refused);
     let explained =
         |ruling, cells| explain(&set, &mut answer(ruling, cells), &mut [None]).map(|_| ());
-    assert_eq!(explained(Reached::Decided(Ruling::Admitted), 1), Ok(()));
+    assert_eq!(explained(ScriptRuling::Decided(Ruling::Admitted), 1), Ok(()));
     let wrong = Disagreement { script: refused, core: Some(Ruling::Admitted) };
     assert_eq!(explained(refused, 1), Err(wrong));
     assert_eq!(explained(refused, 2), Err(Disagreement { script: refused, core: None }));
-    assert!(explained(Reached::NotPlain, 1).is_err());
+    assert!(explained(ScriptRuling::NotPlain, 1).is_err());
 }

@@ -6,7 +6,7 @@ use sluicegate_core::{ChargeId, Check, Cost, Limit, Operation, Set, Slices, Span
 use sluicegate_testkit::{Server, wait_until};
 
 use super::pages::{SECOND, START, apply, at, bucket, take};
-use super::steps::{ScriptServer, Through, connect};
+use super::steps::{ScriptServer, ScriptVariant, connect};
 
 /// Added to lifetimes where a test drives the clock.
 const HOUR_MILLIS: i64 = 3_600_000;
@@ -38,7 +38,7 @@ fn no_key_lives_longer_than_its_limit_can_reach() {
             };
             apply(&mut server, now, &Check::new(limit, "x").with_operation(operation));
             for key in server.keys() {
-                let lives = server.lives(&key) - HOUR_MILLIS;
+                let lives = server.time_to_live(&key) - HOUR_MILLIS;
                 assert!(lives > 0, "{limit:?}: {lives}");
                 assert!(lives <= reach + 1_001, "{limit:?}, step {step}: {lives}");
             }
@@ -58,12 +58,12 @@ fn fast_tiers_do_not_shorten_the_lifetime_of_slow_ones() {
     }
     let [key] = &server.keys()[..] else { panic!("one page") };
     let needed = 8_640_000 - 100_000;
-    assert!(server.lives(key) >= needed + HOUR_MILLIS, "{}", server.lives(key));
+    assert!(server.time_to_live(key) >= needed + HOUR_MILLIS, "{}", server.time_to_live(key));
 }
 
 #[test]
 fn longer_horizons_do_not_shorten_the_lifetime_of_a_page() {
-    for through in Through::ALL {
+    for through in ScriptVariant::ALL {
         let redis = Server::redis();
         let mut server = ScriptServer::new(connect(&redis), "t:", 0);
         server.through = through;
@@ -71,7 +71,7 @@ fn longer_horizons_do_not_shorten_the_lifetime_of_a_page() {
         apply(&mut server, at(0), &Check::new(&near, "x").cost(100.into()));
         take(&mut server, at(0), &far, "y");
         let [key] = &server.keys()[..] else { panic!("one page") };
-        assert!(server.lives(key) >= 10_000 + HOUR_MILLIS, "{}", server.lives(key));
+        assert!(server.time_to_live(key) >= 10_000 + HOUR_MILLIS, "{}", server.time_to_live(key));
     }
 }
 
@@ -89,7 +89,7 @@ fn recovered_counters_leave_no_keys() {
     for caller in 0..50 {
         for limit in &limits {
             let (key, id) = (caller.to_string(), ChargeId::from_bits(1));
-            let mut answer = server.ask(Time::EPOCH, &Set::one(&Check::new(limit, &key), id));
+            let mut answer = server.apply(Time::EPOCH, &Set::one(&Check::new(limit, &key), id));
             let set = Check::new(limit, &key);
             ScriptServer::explained(&Set::one(&set, id), &mut answer);
         }

@@ -1,12 +1,12 @@
 //! Tests of sets whose checks return to a page after another one.
 
 use sluicegate::Memory;
-use sluicegate_conformance::{Driven, Subject};
+use sluicegate_conformance::{ManualClockStore, Subject};
 use sluicegate_core::{ChargeId, Check, Cost, Limit, Set, State, Time};
 use sluicegate_testkit::Server;
 
 use super::pages::{SECOND, at, bucket};
-use super::steps::{ScriptServer, Through, connect};
+use super::steps::{ScriptServer, ScriptVariant, connect};
 use crate::script::KeySpace;
 use crate::script::cells::Cell;
 
@@ -17,14 +17,14 @@ const STRANGERS: usize = 29;
 /// A server and a memory store, and the state that each counter must have on the server.
 struct Comparison<'a> {
     server: ScriptServer,
-    memory: Driven<Memory<sluicegate::ManualClock>>,
+    memory: ManualClockStore<Memory<sluicegate::ManualClock>>,
     expected: Vec<(Check<'a>, State)>,
     id: u128,
 }
 
 impl<'a> Comparison<'a> {
     fn new(server: ScriptServer) -> Self {
-        let memory = Driven::new(Memory::with_clock);
+        let memory = ManualClockStore::new(Memory::with_clock);
         Self { server, memory, expected: Vec::new(), id: 0 }
     }
 
@@ -32,7 +32,7 @@ impl<'a> Comparison<'a> {
     fn apply(&mut self, now: Time, checks: &[Check<'a>]) {
         self.id += 1 << 8;
         let set = Set::all(checks, ChargeId::from_bits(self.id));
-        let mut answer = self.server.ask(now, &set);
+        let mut answer = self.server.apply(now, &set);
         let found = ScriptServer::explained(&set, &mut answer);
         let context = || {
             let pairs =
@@ -83,13 +83,16 @@ fn every_order_of_keys_equals_the_memory_store() {
     let redis = Server::redis();
     let (limits, quick) = (limits(), bucket("quick", "1000/s"));
     let strangers: Vec<String> = (0..STRANGERS).map(|number| format!("s{number}")).collect();
-    for through in Through::ALL {
+    for through in ScriptVariant::ALL {
         let mut connection = Some(connect(&redis));
         // One page for all, two pages, and a page for each key.
         for bits in [0, 1, 16] {
             for (number, order) in (3..=6).flat_map(orders).enumerate() {
                 // Long sequences mostly repeat short ones, so the other scripts run a part of them.
-                if order.len() > 4 && (bits == 0 || through != Through::Quick) && number % 11 != 0 {
+                if order.len() > 4
+                    && (bits == 0 || through != ScriptVariant::Quick)
+                    && number % 11 != 0
+                {
                     continue;
                 }
                 let mut server = ScriptServer::new(connection.take().unwrap(), "t:", bits);

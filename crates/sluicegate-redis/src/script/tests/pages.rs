@@ -5,9 +5,9 @@ use sluicegate_core::{
 };
 use sluicegate_testkit::Server;
 
-use super::steps::{ScriptServer, Through, connect, entry};
+use super::steps::{ScriptServer, ScriptVariant, connect, entry};
 use crate::script::cells::Cell;
-use crate::script::reply::Reached;
+use crate::script::reply::ScriptRuling;
 
 pub(super) const START: u64 = 1_767_225_600_000_000;
 pub(super) const SECOND: u64 = 1_000_000;
@@ -30,7 +30,7 @@ pub(super) fn apply(
     check: &Check<'_>,
 ) -> (Ruling, Option<Receipt>) {
     let set = Set::one(check, ChargeId::from_bits(u128::from(now.as_micros()) << 8));
-    let mut answer = server.ask(now, &set);
+    let mut answer = server.apply(now, &set);
     let (ruling, decisions) = ScriptServer::explained(&set, &mut answer);
     server.compare(&set, &answer.states);
     (ruling, decisions[0].and_then(|decision| decision.receipt().copied()))
@@ -51,7 +51,7 @@ fn entries(page: &[u8]) -> usize {
 
 #[test]
 fn a_doubled_page_drops_recovered_entries() {
-    for through in Through::ALL {
+    for through in ScriptVariant::ALL {
         let redis = Server::redis();
         let mut server = ScriptServer::new(connect(&redis), "t:", 0);
         server.through = through;
@@ -204,7 +204,7 @@ fn invalid_states_count_as_exhausted() {
     let limit = bucket("a", "5/min");
     let check = Check::new(&limit, "x");
     let counter = server.key_space.counter(&check);
-    let (own, page) = (server.key_space.own(counter), server.key_space.page(counter));
+    let (own, page) = (server.key_space.state_key(counter), server.key_space.page(counter));
     for garbage in ["", "nonsense", "\u{1}", "[1]"] {
         // An invalid value has no entries.
         for limit in [&log, &limit] {
@@ -220,6 +220,6 @@ fn invalid_states_count_as_exhausted() {
     server.run(redis::cmd("LPUSH").arg(&page).arg("nonsense"));
     assert_eq!(take(&mut server, at(0), &limit, "x"), Ruling::Admitted);
     assert_ne!(server.stored(&Cell::Counter(&check)), State::Vacant);
-    let answer = server.ask(at(0), &Set::one(&check, ChargeId::from_bits(1)));
-    assert_eq!(answer.ruling, Reached::Decided(Ruling::Admitted));
+    let answer = server.apply(at(0), &Set::one(&check, ChargeId::from_bits(1)));
+    assert_eq!(answer.ruling, ScriptRuling::Decided(Ruling::Admitted));
 }

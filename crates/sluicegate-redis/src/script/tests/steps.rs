@@ -7,8 +7,8 @@ use sluicegate_core::{Decision, Ruling, Set, State, Time};
 use sluicegate_testkit::Server;
 
 use crate::script::cells::{Cell, Cells};
-use crate::script::reply::{Answer, Reached};
-use crate::script::{Call, EncodedSet, KeySpace, ScriptRef, decode_state, explain};
+use crate::script::reply::{ScriptRuling, SetReply};
+use crate::script::{EncodedSet, KeySpace, ScriptCall, ScriptRef, decode_state, explain};
 
 /// A connection to a server.
 pub(super) fn connect(server: &Server) -> Connection {
@@ -18,7 +18,7 @@ pub(super) fn connect(server: &Server) -> Connection {
 
 /// The scripts to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Through {
+pub(super) enum ScriptVariant {
     /// The fast path, and the full script where it cannot decide.
     Quick,
     /// The same, with the fast path for several slots.
@@ -27,7 +27,7 @@ pub(super) enum Through {
     Full,
 }
 
-impl Through {
+impl ScriptVariant {
     pub(super) const ALL: [Self; 3] = [Self::Quick, Self::CrossSlot, Self::Full];
 }
 
@@ -35,7 +35,7 @@ impl Through {
 pub(super) struct ScriptServer {
     pub(super) connection: Connection,
     pub(super) key_space: KeySpace,
-    pub(super) through: Through,
+    pub(super) through: ScriptVariant,
     /// Passes the time to the server, and compares the stored states with those of the core.
     pub(super) driven: bool,
     pub(super) full_calls: usize,
@@ -45,7 +45,7 @@ pub(super) struct ScriptServer {
 impl ScriptServer {
     pub(super) fn new(connection: Connection, prefix: &str, page_bits: u32) -> Self {
         let key_space = KeySpace::new(prefix, [7; 32], page_bits);
-        let through = Through::Quick;
+        let through = ScriptVariant::Quick;
         Self { connection, key_space, through, driven: true, full_calls: 0, tag: 0 }
     }
 
@@ -59,14 +59,14 @@ impl ScriptServer {
         &mut self,
         now: Time,
         sets: impl IntoIterator<Item = &'a EncodedSet>,
-    ) -> Vec<Answer> {
+    ) -> Vec<SetReply> {
         self.tag += 1;
         let now = self.driven.then_some(now);
         let sets: Vec<_> = sets.into_iter().collect();
         let quick = sets.iter().all(|set| set.is_plain());
         let call = match self.through {
-            Through::CrossSlot if quick => Call::cross_slot(sets),
-            _ => Call::of(sets),
+            ScriptVariant::CrossSlot if quick => ScriptCall::cross_slot(sets),
+            _ => ScriptCall::of(sets),
         };
         let command = call.command(self.tag, now, ScriptRef::Sha);
         let reply = match self.connection.req_command(&command).and_then(Value::extract_error) {
@@ -80,14 +80,14 @@ impl ScriptServer {
 
     pub(super) fn pack(&self, set: &Set<'_>) -> EncodedSet {
         let encoded = EncodedSet::new(set, &self.key_space);
-        if self.through == Through::Full { encoded.into_full() } else { encoded }
+        if self.through == ScriptVariant::Full { encoded.into_full() } else { encoded }
     }
 
     /// Decides one set, with the full script if necessary.
-    pub(super) fn ask(&mut self, now: Time, set: &Set<'_>) -> Answer {
+    pub(super) fn apply(&mut self, now: Time, set: &Set<'_>) -> SetReply {
         let encoded = self.pack(set);
         let mut answer = self.call(now, [&encoded]).remove(0);
-        if answer.ruling == Reached::NotPlain {
+        if answer.ruling == ScriptRuling::NotPlain {
             assert!(encoded.is_plain(), "the full script decides everything");
             self.full_calls += 1;
             answer = self.call(now, [&encoded.into_full()]).remove(0);
@@ -96,7 +96,10 @@ impl ScriptServer {
     }
 
     /// Runs the core on an answer, and leaves the states after it in the answer.
-    pub(super) fn explained(set: &Set<'_>, answer: &mut Answer) -> (Ruling, Vec<Option<Decision>>) {
+    pub(super) fn explained(
+        set: &Set<'_>,
+        answer: &mut SetReply,
+    ) -> (Ruling, Vec<Option<Decision>>) {
         let before = answer.clone();
         let mut decisions = vec![None; set.checks().len()];
         match explain(set, answer, &mut decisions) {
@@ -124,7 +127,7 @@ impl ScriptServer {
             }
             Cell::Counter(check) => {
                 let counter = self.key_space.counter(check);
-                let (page, own) = (self.key_space.page(counter), self.key_space.own(counter));
+                let (page, own) = (self.key_space.page(counter), self.key_space.state_key(counter));
                 let in_page =
                     self.value(&page).and_then(|page| entry(&page, counter.fingerprint()));
                 let by_itself = self.value(&own).map(|bytes| decode_state::state(&bytes).unwrap());
@@ -139,7 +142,7 @@ impl ScriptServer {
     fn value(&mut self, key: &[u8]) -> Option<Vec<u8>> {
         match self.run(Cmd::new().arg("GET").arg(key)) {
             Value::BulkString(bytes) => {
-                assert!(self.lives(key) > 0, "a key that never dies");
+                assert!(self.time_to_live(key) > 0, "a key that never dies");
                 Some(bytes)
             }
             _ => None,
@@ -147,7 +150,7 @@ impl ScriptServer {
     }
 
     /// The remaining lifetime of a key in milliseconds.
-    pub(super) fn lives(&mut self, key: &[u8]) -> i64 {
+    pub(super) fn time_to_live(&mut self, key: &[u8]) -> i64 {
         match self.run(Cmd::new().arg("PTTL").arg(key)) {
             Value::Int(millis) => millis,
             other => panic!("{other:?}"),
@@ -201,7 +204,7 @@ pub(super) fn entry(page: &[u8], fingerprint: [u8; 8]) -> Option<State> {
 
 impl Subject for ScriptServer {
     fn apply(&mut self, now: Time, set: &Set<'_>) -> (Ruling, Vec<Option<Decision>>) {
-        let mut answer = self.ask(now, set);
+        let mut answer = self.apply(now, set);
         assert_eq!(answer.now, now, "the script decides at the time it is given");
         let explained = Self::explained(set, &mut answer);
         self.compare(set, &answer.states);

@@ -8,19 +8,19 @@ use crate::store::subset::{Indexes, Subset};
 pub(super) struct Partition {
     /// The slot of each check.
     slots: Vec<u16>,
-    list: Vec<Term>,
+    list: Vec<SlotTerm>,
 }
 
 /// Checks of which the first that admits is enough, all enforced or all in shadow mode; or a whole
 /// term whose checks are in one slot, where the server handles the alternatives.
-struct Term {
+struct SlotTerm {
     checks: Indexes,
     /// The alternative to send next, if they are in several slots. Otherwise they are sent
     /// together.
     option: Option<usize>,
 }
 
-impl Term {
+impl SlotTerm {
     /// The checks to send next.
     fn next_checks(&self) -> &[usize] {
         match self.option {
@@ -48,15 +48,15 @@ impl Partition {
             let end = start + end;
             let own = slots.get(start..end).unwrap_or_default();
             if own.windows(2).all(|pair| matches!(pair, [a, b] if a == b)) {
-                list.push(Term { checks: (start..end).collect(), option: None });
+                list.push(SlotTerm { checks: (start..end).collect(), option: None });
             } else {
-                for gate in [Mode::Enforce, Mode::Shadow] {
-                    let of_gate = |index: &usize| {
-                        checks.get(*index).is_some_and(|check| check.gate() == gate)
+                for mode in [Mode::Enforce, Mode::Shadow] {
+                    let of_mode = |index: &usize| {
+                        checks.get(*index).is_some_and(|check| check.mode() == mode)
                     };
-                    let checks: Indexes = (start..end).filter(of_gate).collect();
+                    let checks: Indexes = (start..end).filter(of_mode).collect();
                     if !checks.is_empty() {
-                        list.push(Term { checks, option: Some(0) });
+                        list.push(SlotTerm { checks, option: Some(0) });
                     }
                 }
             }

@@ -7,9 +7,9 @@ use tokio::time::Instant;
 
 use super::partition::Partition;
 use super::transaction::Transaction;
-use crate::script::{Answer, Cells, EncodedSet};
+use crate::script::{Cells, EncodedSet, SetReply};
 use crate::store::Redis;
-use crate::store::subset::{Indexes, never, refusing};
+use crate::store::subset::{Indexes, refusing, refusing_limit};
 
 impl Redis {
     /// Probes the counters of a set whose state is not known yet. Returns the latest time of an
@@ -29,7 +29,7 @@ impl Redis {
         };
         let unknown: Indexes = (0..set.checks().len()).filter(is_unknown).collect();
         let subsets = terms.by_slot(set, &unknown).into_iter().map(async |in_slot| {
-            let beside = Check::new(never()?, in_slot.subset.checks.first()?.key());
+            let beside = Check::new(refusing_limit()?, in_slot.subset.checks.first()?.key());
             let admits = beside.with_operation(Operation::Charge(Cost::ZERO));
             let mut checks: SmallVec<[Check<'_>; 8]> = SmallVec::new();
             checks.extend([admits, admits.observed().or_else()]);
@@ -54,7 +54,7 @@ impl Redis {
         checks: &[Check<'_>],
         slot: u16,
         until: Instant,
-    ) -> Option<Answer> {
+    ) -> Option<SetReply> {
         let checks: SmallVec<[Check<'_>; 8]> =
             checks.iter().copied().chain(refusing(checks)).collect();
         let own = Set::all(&checks, whole.id()).answered_within(whole.within());

@@ -80,8 +80,7 @@ impl Transaction<'_> {
     pub(super) fn refund_refused(&mut self, decisions: &[Option<Decision>]) {
         self.is_open = false;
         for (subset, charged) in std::mem::take(&mut self.subsets) {
-            let subset =
-                if charged { subset.finally_refused(decisions) } else { Subset::nothing() };
+            let subset = if charged { subset.only_refused(decisions) } else { Subset::nothing() };
             drop(self.store.refund_subset(&subset));
         }
     }

@@ -1,7 +1,7 @@
 //! One answer to a client, compact enough not to affect the trial's memory.
 
 use sluicegate::DecidedBy;
-use sluicegate_audit::Entry;
+use sluicegate_audit::TraceEntry;
 use sluicegate_core::{Span, Time};
 
 use super::rules::Rules;
@@ -33,14 +33,14 @@ impl Record {
         matches!(self.by, DecidedBy::Store | DecidedBy::Memory)
     }
 
-    pub(crate) fn entry(&self) -> Entry {
+    pub(crate) fn entry(&self) -> TraceEntry {
         let rule = Rules::name(self.rule);
-        let event = sluicegate_audit::Event::Decision;
-        Entry {
+        let event = sluicegate_audit::TraceEvent::Decision;
+        TraceEntry {
             allowed: self.allowed,
             remaining: Some(self.remaining),
             retry_after_us: self.retry_after.map(Span::as_micros),
-            ..Entry::event(event, rule, format!("caller {}", self.key), self.at)
+            ..TraceEntry::event(event, rule, format!("caller {}", self.key), self.at)
         }
         .on(["a", "b"][self.node])
         .by(self.by)

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use sluicegate::DecidedBy;
-use sluicegate_audit::{Audit, Header, OutagePolicy};
+use sluicegate_audit::{Audit, OutagePolicy, TraceHeader};
 use sluicegate_core::{OnStoreError, Per, Span, Time};
 
 use super::record::Record;
@@ -39,7 +39,7 @@ impl Report {
 
     /// A header for the trace: the outage that the trial caused, or the longer one that a busy
     /// machine made of it.
-    pub(crate) fn header(&self, outage: Option<(Time, Time)>) -> Header {
+    pub(crate) fn header(&self, outage: Option<(Time, Time)>) -> TraceHeader {
         let header = Rules::header().nodes(u32::try_from(NODES).unwrap());
         match self.with_away(outage) {
             Some((from, until)) => {
@@ -61,15 +61,16 @@ impl Report {
     ///
     /// Answers are compared before an outage, and once no effect of it can be left: in between the
     /// arrival of calls in doubt and of replayed charges is unknown.
-    pub(crate) fn audit(&self, header: &Header) {
+    pub(crate) fn audit(&self, header: &TraceHeader) {
         let Some(outage) = header.outages.first() else {
             self.audit_part(header.clone(), |_| true);
             return;
         };
         let ended = header.outages.iter().map(|outage| outage.until_us).max().unwrap();
-        let expected = Header { outages: Vec::new(), state_losses: Vec::new(), ..header.clone() };
+        let expected =
+            TraceHeader { outages: Vec::new(), state_losses: Vec::new(), ..header.clone() };
         self.audit_expected(&expected, (outage.from_us, ended));
-        self.audit_part(Header { clock_error_us: 1, ..header.clone() }, |_| true);
+        self.audit_part(TraceHeader { clock_error_us: 1, ..header.clone() }, |_| true);
     }
 
     /// Answers were right before this, and once no effect of it can be left; in between there was
@@ -80,17 +81,17 @@ impl Report {
         self.audit_expected(&expected, (from.as_micros(), until.as_micros()));
     }
 
-    fn audit_expected(&self, expected: &Header, (from_us, until_us): (u64, u64)) {
+    fn audit_expected(&self, expected: &TraceHeader, (from_us, until_us): (u64, u64)) {
         // By the time of the decision, not of the answer: decisions of the store right before the
         // outage may have lost their answers, and are counted all the same.
         let certain = from_us.saturating_sub(Self::ANSWERED_WITHIN_US);
         self.audit_part(expected.clone(), |record| record.at.as_micros() < certain);
         let settled = until_us + Rules::longest_recovery().as_micros() + 500_000;
-        let after = Header { fresh: Some(false), ..expected.clone() };
+        let after = TraceHeader { fresh: Some(false), ..expected.clone() };
         self.audit_part(after, |record| record.sent.as_micros() > settled);
     }
 
-    fn audit_part(&self, header: Header, is_part: impl Fn(&Record) -> bool) {
+    fn audit_part(&self, header: TraceHeader, is_part: impl Fn(&Record) -> bool) {
         let mut audit = Audit::new(header).unwrap();
         for record in self.records.iter().filter(|record| is_part(record)) {
             audit.add(record.entry());
@@ -151,10 +152,10 @@ impl Report {
     }
 
     /// The latencies of checks sent in between.
-    pub(crate) fn waits(&self, (from, until): (Time, Time)) -> Waits {
+    pub(crate) fn waits(&self, (from, until): (Time, Time)) -> Latencies {
         let during = |record: &&Record| from <= record.sent && record.sent < until;
         let waits = self.records.iter().filter(during).map(|record| record.waited);
-        Waits::of(waits.collect(), self.stalled)
+        Latencies::of(waits.collect(), self.stalled)
     }
 
     /// Reports the other answers during a long latency: if there are none, the machine stalled.
@@ -172,14 +173,14 @@ impl Report {
         }
     }
 
-    pub(crate) fn all_waits(&self) -> Waits {
+    pub(crate) fn all_waits(&self) -> Latencies {
         self.waits((self.began, self.ended))
     }
 }
 
 /// The latencies of some answers.
 #[derive(Debug)]
-pub(crate) struct Waits {
+pub(crate) struct Latencies {
     count: usize,
     p50: Duration,
     p99: Duration,
@@ -188,7 +189,7 @@ pub(crate) struct Waits {
     stalled: Duration,
 }
 
-impl Waits {
+impl Latencies {
     fn of(mut waits: Vec<Span>, stalled: Duration) -> Self {
         waits.sort_unstable();
         let at = |percent: usize| {
@@ -203,8 +204,8 @@ impl Waits {
 /// deadline by more than the machine explains.
 ///
 /// Callers that are released late wait until a heartbeat fails, after half a second.
-pub(crate) fn assert_waits(waits: &Waits, p99: Duration, longest: Duration) {
-    let Waits { count, p50, p99: found, longest: slowest, stalled } = waits;
+pub(crate) fn assert_waits(waits: &Latencies, p99: Duration, longest: Duration) {
+    let Latencies { count, p50, p99: found, longest: slowest, stalled } = waits;
     eprintln!(
         "  {count} waits: half up to {p50:?}, 99 % up to {found:?}, all up to {slowest:?}; \
          the machine stalled for up to {stalled:?}"

@@ -1,6 +1,6 @@
 //! The rules that the clients of a trial use.
 
-use sluicegate_audit::{Header, OutagePolicy};
+use sluicegate_audit::{OutagePolicy, TraceHeader};
 use sluicegate_core::{Check, Limit, OnStoreError, Quota, Span};
 
 /// One key that all clients use; each node has its share of it in an outage.
@@ -69,8 +69,8 @@ impl Rules {
         recoveries.max().unwrap()
     }
 
-    pub(crate) fn header() -> Header {
-        TABLE.iter().fold(Header::default(), |header, (name, quota, _, outage)| {
+    pub(crate) fn header() -> TraceHeader {
+        TABLE.iter().fold(TraceHeader::default(), |header, (name, quota, _, outage)| {
             let spec =
                 format!("token_bucket:{quota}").parse::<sluicegate_audit::RuleSpec>().unwrap();
             header.rule(

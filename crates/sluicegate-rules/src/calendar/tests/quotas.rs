@@ -18,7 +18,7 @@ impl Tenant {
     }
 
     /// Whether it is allowed, and how many seconds to wait if not.
-    fn ask(&self, limit: &Limit) -> Result<(), u64> {
+    fn check(&self, limit: &Limit) -> Result<(), u64> {
         let decision = self.limiter.check(Check::new(limit, "tenant")).now().unwrap();
         decision.retry_after().map_or(Ok(()), |wait| Err(wait.as_secs_ceil()))
     }
@@ -44,12 +44,12 @@ fn a_daily_quota_comes_back_at_local_midnight() {
     ] {
         let daily = limit("1/day", zone);
         let tenant = Tenant::from(midnight);
-        assert_eq!(tenant.ask(&daily), Ok(()));
-        assert_eq!(tenant.ask(&daily), Err(hours * HOUR), "{zone} {midnight}");
+        assert_eq!(tenant.check(&daily), Ok(()));
+        assert_eq!(tenant.check(&daily), Err(hours * HOUR), "{zone} {midnight}");
         tenant.pass(hours * HOUR - 1);
-        assert_eq!(tenant.ask(&daily), Err(1), "{zone} {midnight}");
+        assert_eq!(tenant.check(&daily), Err(1), "{zone} {midnight}");
         tenant.pass(1);
-        assert_eq!(tenant.ask(&daily), Ok(()), "{zone} {midnight}");
+        assert_eq!(tenant.check(&daily), Ok(()), "{zone} {midnight}");
     }
 }
 
@@ -57,10 +57,13 @@ fn a_daily_quota_comes_back_at_local_midnight() {
 fn a_monthly_quota_comes_back_on_the_first() {
     let monthly = limit("1/month", "Europe/Berlin");
     let tenant = Tenant::from("2024-02-29T23:59:59+01:00");
-    assert_eq!((tenant.ask(&monthly), tenant.ask(&monthly)), (Ok(()), Err(1)));
+    assert_eq!((tenant.check(&monthly), tenant.check(&monthly)), (Ok(()), Err(1)));
     tenant.pass(1);
     // March has the day of 23 hours.
-    assert_eq!((tenant.ask(&monthly), tenant.ask(&monthly)), (Ok(()), Err((31 * 24 - 1) * HOUR)));
+    assert_eq!(
+        (tenant.check(&monthly), tenant.check(&monthly)),
+        (Ok(()), Err((31 * 24 - 1) * HOUR))
+    );
 }
 
 #[test]
@@ -70,12 +73,12 @@ fn a_change_of_zone_does_not_grant_a_second_quota() {
         for new in zones {
             let (before, after) = (limit("1/day", old), limit("1/day", new));
             let tenant = Tenant::from("2026-06-10T12:00Z");
-            assert_eq!(tenant.ask(&before), Ok(()));
-            let Err(wait) = tenant.ask(&after) else { panic!("{old} to {new}: a second quota") };
+            assert_eq!(tenant.check(&before), Ok(()));
+            let Err(wait) = tenant.check(&after) else { panic!("{old} to {new}: a second quota") };
             tenant.pass(wait - 1);
-            assert_eq!(tenant.ask(&after), Err(1), "{old} to {new}");
+            assert_eq!(tenant.check(&after), Err(1), "{old} to {new}");
             tenant.pass(1);
-            assert_eq!(tenant.ask(&after), Ok(()), "{old} to {new}: at the new midnight");
+            assert_eq!(tenant.check(&after), Ok(()), "{old} to {new}: at the new midnight");
         }
     }
 }

@@ -3,8 +3,8 @@
 use sluicegate::Cost;
 
 use super::Compiler;
-use crate::rule_set::costs::{Costs, Endpoint, Measure};
-use sluicegate_yaml::{Entry, Node};
+use crate::rule_set::costs::{CostSource, Costs, Endpoint};
+use sluicegate_yaml::{MapEntry, Node};
 
 const FIELDS: [&str; 5] = ["default", "max", "header", "attribute", "body"];
 
@@ -18,7 +18,7 @@ impl Compiler<'_> {
             max: node.get("max").and_then(|node| self.units(node, node.whole()?)),
             ..Costs::default()
         };
-        let measures: Vec<&Entry> =
+        let measures: Vec<&MapEntry> =
             ["header", "attribute", "body"].iter().filter_map(|field| node.entry(field)).collect();
         match measures.as_slice() {
             [] => {}
@@ -29,7 +29,7 @@ impl Compiler<'_> {
                     .help("keep one of them, or write two rules");
             }
         }
-        if let (Some(Measure::Header(_)), None) = (&costs.measure, costs.max)
+        if let (Some(CostSource::Header(_)), None) = (&costs.measure, costs.max)
             && let Some(entry) = node.entry("header")
         {
             self.warn_at(
@@ -47,7 +47,7 @@ impl Compiler<'_> {
         costs
     }
 
-    fn endpoint(&mut self, entry: &Entry) -> Option<Endpoint> {
+    fn endpoint(&mut self, entry: &MapEntry) -> Option<Endpoint> {
         let cost = self.units(&entry.value, entry.value.whole()?)?;
         let text = entry.key.text.trim();
         let (method, path) = match text.split_once(char::is_whitespace) {
@@ -62,16 +62,16 @@ impl Compiler<'_> {
         Some(Endpoint { method: method.map(Into::into), path, cost })
     }
 
-    fn measure(&mut self, entry: &Entry) -> Option<Measure> {
+    fn measure(&mut self, entry: &MapEntry) -> Option<CostSource> {
         let node = &entry.value;
         match entry.key.text.as_str() {
-            "header" => self.header_name(node).map(Measure::Header),
-            "attribute" => node.text().map(|name| Measure::Attribute(name.into())),
+            "header" => self.header_name(node).map(CostSource::Header),
+            "attribute" => node.text().map(|name| CostSource::Attribute(name.into())),
             _ => self.body_measure(node),
         }
     }
 
-    fn body_measure(&mut self, node: &Node) -> Option<Measure> {
+    fn body_measure(&mut self, node: &Node) -> Option<CostSource> {
         let scalar = node.scalar().filter(|scalar| !scalar.is_broken())?;
         let parts = scalar.text().split_once(" per ");
         let units = parts
@@ -81,7 +81,7 @@ impl Compiler<'_> {
             .and_then(|(_, bytes)| crate::file::units::parse_bytes(bytes).ok())
             .filter(|bytes| *bytes > 0);
         if let (Some(units), Some(bytes)) = (units, bytes) {
-            return Some(Measure::Body { units, bytes });
+            return Some(CostSource::Body { units, bytes });
         }
         let message = format!("cannot read `{}` as units per size", scalar.shown());
         self.error(node, "bad-cost", message).help("write it as in `1 per 64KiB`");

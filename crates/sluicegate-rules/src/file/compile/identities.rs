@@ -4,10 +4,10 @@ use super::{Compiler, entries, hidden_text};
 use crate::file::load::Document;
 use crate::request::address::client_ip::{ForwardedBy, Proxies, TrustPolicy};
 use crate::request::address::prefix::Prefixes;
-use crate::request::identity::{Identity, IfMissing, Source};
+use crate::request::identity::{Identity, IdentitySource, IfMissing};
 use crate::request::path::Pattern;
-use sluicegate_yaml::Span;
-use sluicegate_yaml::{Entry, Node, Scalar};
+use sluicegate_yaml::SourceSpan;
+use sluicegate_yaml::{MapEntry, Node, Scalar};
 
 /// The fields of an identity that name its source.
 const SOURCES: [&str; 8] =
@@ -31,7 +31,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn define(&mut self, entry: &Entry, document: &Document) {
+    fn define(&mut self, entry: &MapEntry, document: &Document) {
         let name = entry.key.text.as_str();
         if let Some(first) = self.named_at.get(name).copied() {
             let message = format!("the identity `{}` is defined twice", entry.key.shown());
@@ -64,13 +64,13 @@ impl Compiler<'_> {
         });
     }
 
-    fn source(&mut self, entry: &Entry, document: &Document) -> Option<Source> {
+    fn source(&mut self, entry: &MapEntry, document: &Document) -> Option<IdentitySource> {
         let (name, node) = (&entry.key, &entry.value);
         if let Some(word) = node.text() {
             return Some(match word {
-                "ip" => Source::address(),
-                "method" => Source::Method,
-                "host" => Source::Host,
+                "ip" => IdentitySource::address(),
+                "method" => IdentitySource::Method,
+                "host" => IdentitySource::Host,
                 _ => return None,
             });
         }
@@ -98,20 +98,24 @@ impl Compiler<'_> {
         match given.first() {
             Some(source) => self.source_in(source, document),
             None if !addresses.is_empty() || name.text == "ip" => self.address(node),
-            None if name.text == "method" => Some(Source::Method),
-            None if name.text == "host" => Some(Source::Host),
-            None => Some(Source::Attribute(name.text.as_str().into())),
+            None if name.text == "method" => Some(IdentitySource::Method),
+            None if name.text == "host" => Some(IdentitySource::Host),
+            None => Some(IdentitySource::Attribute(name.text.as_str().into())),
         }
     }
 
     /// Reads the source that a field of an identity names.
-    pub(super) fn source_in(&mut self, entry: &Entry, document: &Document) -> Option<Source> {
+    pub(super) fn source_in(
+        &mut self,
+        entry: &MapEntry,
+        document: &Document,
+    ) -> Option<IdentitySource> {
         let node = &entry.value;
         match entry.key.text.as_str() {
-            "header" => self.header_name(node).map(Source::Header),
-            "cookie" => self.word(node, "a cookie").map(Source::Cookie),
-            "query" => self.word(node, "a query parameter").map(Source::Query),
-            "attribute" => self.word(node, "an attribute").map(Source::Attribute),
+            "header" => self.header_name(node).map(IdentitySource::Header),
+            "cookie" => self.word(node, "a cookie").map(IdentitySource::Cookie),
+            "query" => self.word(node, "a query parameter").map(IdentitySource::Query),
+            "attribute" => self.word(node, "an attribute").map(IdentitySource::Attribute),
             "path" => self.path_source(node),
             "segment" => match node.whole()? {
                 0 => {
@@ -119,7 +123,7 @@ impl Compiler<'_> {
                         .help("use 1 for the first segment");
                     None
                 }
-                number => usize::try_from(number).ok().map(Source::Segment),
+                number => usize::try_from(number).ok().map(IdentitySource::Segment),
             },
             "fingerprint" => {
                 let names: Vec<_> =
@@ -133,14 +137,14 @@ impl Compiler<'_> {
                     .help("name the headers, as in `[user-agent, accept-language]`");
                     return None;
                 }
-                Some(Source::Fingerprint(names))
+                Some(IdentitySource::Fingerprint(names))
             }
             "jwt" => self.claim(node, document),
             _ => None,
         }
     }
 
-    fn path_source(&mut self, node: &Node) -> Option<Source> {
+    fn path_source(&mut self, node: &Node) -> Option<IdentitySource> {
         let pattern = self.pattern(node)?;
         let names: Vec<Box<str>> = pattern.names().map(Into::into).collect();
         let [name] = names.as_slice() else {
@@ -150,10 +154,10 @@ impl Compiler<'_> {
                 .help("name one segment, as in `/tenants/{tenant}/**`");
             return None;
         };
-        Some(Source::Path { name: name.clone(), pattern })
+        Some(IdentitySource::Path { name: name.clone(), pattern })
     }
 
-    fn address(&mut self, node: &Node) -> Option<Source> {
+    fn address(&mut self, node: &Node) -> Option<IdentitySource> {
         let forwarded_by = match node.get("forwarded_by").map(|header| self.header_name(header)) {
             None => ForwardedBy::XForwardedFor,
             Some(None) => return None,
@@ -196,7 +200,7 @@ impl Compiler<'_> {
         let v6 = self.prefix(node, "ipv6_prefix", 64)?;
         match Prefixes::new(v4, v6) {
             Ok(prefixes) => {
-                Some(Source::Address { proxies: Proxies { trust, forwarded_by }, prefixes })
+                Some(IdentitySource::Address { proxies: Proxies { trust, forwarded_by }, prefixes })
             }
             Err(error) => {
                 self.error(node, "bad-prefix", error.to_string());
@@ -229,7 +233,7 @@ impl Compiler<'_> {
     pub(super) fn pattern_in(
         &mut self,
         text: &str,
-        span: Span,
+        span: SourceSpan,
         secret: Option<&Scalar>,
     ) -> Option<Pattern> {
         match (Pattern::parse(text), secret) {
@@ -264,7 +268,7 @@ impl Compiler<'_> {
         index
     }
 
-    fn warn_if_misspelt(&mut self, name: &str, span: Span) {
+    fn warn_if_misspelt(&mut self, name: &str, span: SourceSpan) {
         let Some(meant) = self.misspelt.get(name) else { return };
         let help = format!("did you mean `{meant}`?");
         let message = "this is not in `identify`, so it is an attribute that the caller of the \
@@ -276,7 +280,7 @@ impl Compiler<'_> {
     ///
     /// `ip`, `method` and `host` need no definition. Any other name without one is an attribute of
     /// that name, which the caller of the API sends.
-    pub(super) fn identity(&mut self, name: &str, span: Span) -> Option<usize> {
+    pub(super) fn identity(&mut self, name: &str, span: SourceSpan) -> Option<usize> {
         if let Some(index) = self.by_name.get(name).copied() {
             // Each use is warned about, because a rule accepts the warning for itself only.
             self.warn_if_misspelt(name, span);
@@ -297,16 +301,16 @@ impl Compiler<'_> {
             return None;
         }
         let source = match name {
-            "ip" => Source::address(),
-            "method" => Source::Method,
-            "host" => Source::Host,
+            "ip" => IdentitySource::address(),
+            "method" => IdentitySource::Method,
+            "host" => IdentitySource::Host,
             _ => {
                 let known = self.named_at.keys().map(|name| &**name);
                 if let Some(meant) = self.suggester.closest(name, known).map(str::to_owned) {
                     self.misspelt.insert(name.into(), meant);
                     self.warn_if_misspelt(name, span);
                 }
-                Source::Attribute(name.into())
+                IdentitySource::Attribute(name.into())
             }
         };
         Some(self.add(Identity {
@@ -353,14 +357,14 @@ impl Identity {
     fn attribute(name: &str) -> Self {
         Self {
             name: name.into(),
-            source: Source::Attribute(name.into()),
+            source: IdentitySource::Attribute(name.into()),
             secret: names_a_secret(name),
             if_missing: IfMissing::Share,
         }
     }
 }
 
-impl Source {
+impl IdentitySource {
     /// The peer's address, without trusted proxies.
     fn address() -> Self {
         let proxies =

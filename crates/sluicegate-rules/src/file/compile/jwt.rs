@@ -2,7 +2,7 @@
 
 use super::Compiler;
 use crate::file::load::Document;
-use crate::request::identity::Source;
+use crate::request::identity::IdentitySource;
 use sluicegate_yaml::Node;
 
 #[cfg(feature = "jwt")]
@@ -10,7 +10,7 @@ pub(super) use self::tokens::TokenSettings;
 
 #[cfg(not(feature = "jwt"))]
 impl Compiler<'_> {
-    pub(super) fn claim(&mut self, node: &Node, _: &Document) -> Option<Source> {
+    pub(super) fn claim(&mut self, node: &Node, _: &Document) -> Option<IdentitySource> {
         self.error(node, "no-tokens", "this program was built without JSON web tokens")
             .help("build it with the feature `jwt`");
         None
@@ -21,7 +21,7 @@ impl Compiler<'_> {
 mod tokens {
     use sluicegate::Span as Length;
 
-    use super::{Compiler, Document, Node, Source};
+    use super::{Compiler, Document, IdentitySource, Node};
     use crate::request::jwt::carrier::{Carrier, TokenSource};
     use crate::request::jwt::{KeySource, NamedKey, Verifier, algorithm_named};
 
@@ -30,24 +30,24 @@ mod tokens {
     pub(in crate::file::compile) struct TokenSettings {
         carrier: Carrier,
         algorithms: Vec<Box<str>>,
-        key: Option<(Kind, Vec<u8>)>,
+        key: Option<(KeyFormat, Vec<u8>)>,
         issuer: Option<Box<str>>,
         audience: Vec<String>,
         leeway: Length,
     }
 
     #[derive(Clone, Copy, PartialEq, Eq)]
-    enum Kind {
+    enum KeyFormat {
         Secret,
         Pem,
         Jwks,
     }
 
-    const KEYS: [(&str, Kind, bool); 4] = [
-        ("secret", Kind::Secret, false),
-        ("public_key", Kind::Pem, false),
-        ("public_key_file", Kind::Pem, true),
-        ("jwks_file", Kind::Jwks, true),
+    const KEYS: [(&str, KeyFormat, bool); 4] = [
+        ("secret", KeyFormat::Secret, false),
+        ("public_key", KeyFormat::Pem, false),
+        ("public_key_file", KeyFormat::Pem, true),
+        ("jwks_file", KeyFormat::Jwks, true),
     ];
 
     impl Compiler<'_> {
@@ -56,7 +56,7 @@ mod tokens {
             &mut self,
             node: &Node,
             document: &Document,
-        ) -> Option<Source> {
+        ) -> Option<IdentitySource> {
             let claim = node.get("claim")?.text()?;
             let settings = self.token_settings(node, document)?;
             let known = self.tokens.iter().position(|(known, _)| *known == settings);
@@ -68,7 +68,7 @@ mod tokens {
                 self.tokens.push((settings, token));
                 self.tokens.len() - 1
             };
-            Some(Source::Claim { token, claim: claim.into() })
+            Some(IdentitySource::Claim { token, claim: claim.into() })
         }
 
         fn token_settings(&mut self, node: &Node, document: &Document) -> Option<TokenSettings> {
@@ -102,7 +102,11 @@ mod tokens {
 
         /// Reads the key; the inner `None` means `unverified: true`.
         #[allow(clippy::option_option, reason = "no key on purpose, or an error")]
-        fn key(&mut self, node: &Node, document: &Document) -> Option<Option<(Kind, Vec<u8>)>> {
+        fn key(
+            &mut self,
+            node: &Node,
+            document: &Document,
+        ) -> Option<Option<(KeyFormat, Vec<u8>)>> {
             let given: Vec<_> = KEYS
                 .into_iter()
                 .filter_map(|(field, kind, file)| Some((node.entry(field)?, kind, file)))
@@ -132,7 +136,7 @@ mod tokens {
                 }
                 ([(entry, kind, false)], None) => {
                     let scalar = entry.value.scalar().filter(|scalar| !scalar.is_broken())?;
-                    if *kind == Kind::Secret {
+                    if *kind == KeyFormat::Secret {
                         self.sources.mask(entry.value.span);
                     }
                     Some(Some((*kind, scalar.text().as_bytes().to_vec())))
@@ -168,9 +172,9 @@ mod tokens {
                 return None;
             }
             let source = match kind {
-                Kind::Secret => KeySource::Secret(bytes),
-                Kind::Pem => KeySource::Pem(bytes),
-                Kind::Jwks => KeySource::Jwks(bytes),
+                KeyFormat::Secret => KeySource::Secret(bytes),
+                KeyFormat::Pem => KeySource::Pem(bytes),
+                KeyFormat::Jwks => KeySource::Jwks(bytes),
             };
             let issuer = settings.issuer.as_deref().map(str::to_owned);
             let keys = [NamedKey { kid: None, source }];

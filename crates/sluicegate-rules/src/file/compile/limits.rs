@@ -8,24 +8,24 @@ use sluicegate::{Limit, Per, Quota, Slices, Span as Length};
 
 use super::{Compiler, hidden_text};
 use crate::file::tables::foreign;
-use crate::rule_set::algorithm::Algorithm;
+use crate::rule_set::algorithm::AlgorithmName;
 use crate::rule_set::limits::{RuleLimit, SoftLimit};
-use sluicegate_yaml::Span;
+use sluicegate_yaml::SourceSpan;
 use sluicegate_yaml::{Node, Value};
 
 /// The settings of a rule for those of its limits that have none of their own.
 #[derive(Debug, Clone, Default)]
 pub(super) struct LimitDefaults {
-    algorithm: Algorithm,
-    slices: Option<(u32, Span)>,
-    strict: Option<(bool, Span)>,
+    algorithm: AlgorithmName,
+    slices: Option<(u32, SourceSpan)>,
+    strict: Option<(bool, SourceSpan)>,
     /// Whether `strict` is that of the rule, which also applies to other algorithms.
     strict_of_rule: bool,
-    zone: Option<(Box<str>, Span)>,
+    zone: Option<(Box<str>, SourceSpan)>,
     /// Whether a settlement may go into debt.
     debt: bool,
     /// The place where a rule uses an entry of a tier, because either may have to be corrected.
-    used_at: Option<Span>,
+    used_at: Option<SourceSpan>,
 }
 
 impl LimitDefaults {
@@ -35,7 +35,7 @@ impl LimitDefaults {
     }
 
     /// These settings for an entry of a tier that a rule uses.
-    pub(super) fn used_at(&self, span: Span) -> Self {
+    pub(super) fn used_at(&self, span: SourceSpan) -> Self {
         Self { used_at: Some(span), ..self.clone() }
     }
 }
@@ -45,7 +45,7 @@ impl LimitDefaults {
 pub(super) struct Soft {
     amount: Amount,
     delay: Length,
-    span: Span,
+    span: SourceSpan,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -56,7 +56,7 @@ enum Amount {
 
 /// The parts of the names of limits.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Naming<'n> {
+pub(super) struct LimitNaming<'n> {
     pub(super) rule: &'n str,
     /// The tier, if each tier has its own counters.
     pub(super) tier: Option<&'n str>,
@@ -89,7 +89,7 @@ const MOST_LIMITS: usize = 16;
 /// The default lease: the time after which an abandoned slot is released.
 const LEASE: Length = Length::from_secs(60);
 
-impl Naming<'_> {
+impl LimitNaming<'_> {
     /// The rule, with the tier if it has its own counters.
     fn owner(&self) -> String {
         match self.tier {
@@ -150,7 +150,7 @@ fn length(quota: Quota) -> u64 {
 impl Compiler<'_> {
     /// Reads the settings of a rule or of a limit.
     pub(super) fn limit_defaults(&mut self, node: &Node, default: &LimitDefaults) -> LimitDefaults {
-        let algorithm = node.get("algorithm").and_then(Node::text).and_then(Algorithm::named);
+        let algorithm = node.get("algorithm").and_then(Node::text).and_then(AlgorithmName::named);
         let slices = node.get("slices").and_then(|node| Some((node.whole()?, node.span)));
         let slices = slices.map(|(slices, span)| (u32::try_from(slices).unwrap_or(u32::MAX), span));
         let strict = node.get("strict").and_then(|node| Some((node.flag()?, node.span)));
@@ -172,7 +172,7 @@ impl Compiler<'_> {
         node: &Node,
         defaults: &LimitDefaults,
         soft: Option<&Soft>,
-        naming: Naming<'_>,
+        naming: LimitNaming<'_>,
     ) -> Option<Vec<RuleLimit>> {
         if node.is_null() {
             return None;
@@ -314,7 +314,7 @@ impl Compiler<'_> {
         draft: &LimitDraft<'_>,
         nth: usize,
         soft: Option<&Soft>,
-        naming: Naming<'_>,
+        naming: LimitNaming<'_>,
     ) -> Option<RuleLimit> {
         match &draft.kind {
             LimitKind::Quota(quota, defaults) => {
@@ -330,7 +330,7 @@ impl Compiler<'_> {
                     )?),
                     None => None,
                 };
-                let sliding = defaults.algorithm == Algorithm::SlidingWindow;
+                let sliding = defaults.algorithm == AlgorithmName::SlidingWindow;
                 let strict = sliding && defaults.strict.is_some_and(|(strict, _)| strict);
                 Some(RuleLimit { limit, quota: Some(*quota), strict, soft })
             }
@@ -358,7 +358,7 @@ impl Compiler<'_> {
         quota: Quota,
         defaults: &LimitDefaults,
     ) -> Option<Limit> {
-        let sliding = defaults.algorithm == Algorithm::SlidingWindow;
+        let sliding = defaults.algorithm == AlgorithmName::SlidingWindow;
         for (given, field) in [
             (defaults.slices.map(|(_, span)| span), "slices"),
             (defaults.strict.filter(|_| !defaults.strict_of_rule).map(|(_, span)| span), "strict"),
@@ -373,7 +373,7 @@ impl Compiler<'_> {
                 return None;
             }
         }
-        let fixed = defaults.algorithm == Algorithm::FixedWindow;
+        let fixed = defaults.algorithm == AlgorithmName::FixedWindow;
         if let Some((_, span)) = defaults.zone.as_ref().filter(|_| !fixed) {
             let message = format!(
                 "only calendar windows have a time zone, and this limit is a {}",
@@ -420,7 +420,7 @@ impl Compiler<'_> {
         defaults: &LimitDefaults,
         name: String,
     ) -> Option<SoftLimit> {
-        if defaults.algorithm == Algorithm::Queue {
+        if defaults.algorithm == AlgorithmName::Queue {
             self.error_at(
                 soft.span,
                 "soft-queue",
@@ -476,7 +476,7 @@ impl Compiler<'_> {
     /// Reports a limit that the core rejects.
     pub(super) fn impossible<T>(
         &mut self,
-        span: Span,
+        span: SourceSpan,
         error: &sluicegate::LimitError,
     ) -> Option<T> {
         self.error_at(

@@ -2,18 +2,18 @@
 
 use std::sync::Arc;
 
-use super::limits::Naming;
-use super::rules::Draft;
+use super::limits::LimitNaming;
+use super::rules::RuleDraft;
 use super::{Compiler, items};
 use crate::directory::{Assigned, ListEntry, ListKind, Override, TimeRange};
 use crate::file::load::Document;
 use crate::file::tables::foreign::beside_limit;
-use crate::request::identity::{InvalidCaller, Source};
+use crate::request::identity::{IdentitySource, InvalidCaller};
 use crate::rule_set::ListedNetworks;
 use crate::rule_set::limits::LimitSet;
-use sluicegate_yaml::Span;
+use sluicegate_yaml::SourceSpan;
 use sluicegate_yaml::closest;
-use sluicegate_yaml::{Entry, Node, Value};
+use sluicegate_yaml::{MapEntry, Node, Value};
 
 /// The name of an identity, and the key of a caller.
 type Caller = (Box<str>, Box<[u8]>);
@@ -24,7 +24,7 @@ impl Compiler<'_> {
         for (field, listing) in [("allow", ListKind::Allow), ("block", ListKind::Block)] {
             for item in items(documents, field) {
                 let during = self.during(item);
-                let callers: Vec<&Entry> = item
+                let callers: Vec<&MapEntry> = item
                     .entries()
                     .iter()
                     .filter(|entry| !["from", "until", "reason"].contains(&entry.key.text.as_str()))
@@ -41,10 +41,10 @@ impl Compiler<'_> {
         }
     }
 
-    fn list(&mut self, entry: &Entry, listing: ListKind, during: TimeRange) {
+    fn list(&mut self, entry: &MapEntry, listing: ListKind, during: TimeRange) {
         self.check_has_value(entry);
         let Some(identity) = self.identity(&entry.key.text, entry.key.span) else { return };
-        if matches!(self.identities[identity].source, Source::Address { .. }) {
+        if matches!(self.identities[identity].source, IdentitySource::Address { .. }) {
             let networks = self.networks_of(&entry.value);
             self.networks.push(ListedNetworks { identity, networks, listing, during });
             return;
@@ -60,7 +60,7 @@ impl Compiler<'_> {
     }
 
     /// Reports an identity without a value.
-    fn check_has_value(&mut self, entry: &Entry) {
+    fn check_has_value(&mut self, entry: &MapEntry) {
         if entry.value.items().is_empty() {
             self.error_at(entry.key.span, "nobody", "this names no caller")
                 .help("name callers, as in `[alice, bob]`, or remove it");
@@ -68,7 +68,7 @@ impl Compiler<'_> {
     }
 
     /// Reports two identities in one entry, because it could mean either or both.
-    fn check_single_identity<'n>(&mut self, mut callers: impl Iterator<Item = &'n Entry>) {
+    fn check_single_identity<'n>(&mut self, mut callers: impl Iterator<Item = &'n MapEntry>) {
         if let (Some(first), Some(second)) = (callers.next(), callers.next()) {
             let message = "this entry names callers by two identities";
             self.error_at(second.key.span, "two-identities", message)
@@ -82,7 +82,7 @@ impl Compiler<'_> {
         &mut self,
         identity: usize,
         value: &str,
-        span: Span,
+        span: SourceSpan,
     ) -> Option<Box<[u8]>> {
         let known = &self.identities[identity];
         if known.secret {
@@ -109,7 +109,7 @@ impl Compiler<'_> {
     }
 
     /// Reads `overrides`.
-    pub(super) fn overrides(&mut self, documents: &[Document], rules: &mut [Draft]) {
+    pub(super) fn overrides(&mut self, documents: &[Document], rules: &mut [RuleDraft]) {
         for item in items(documents, "overrides") {
             let during = self.during(item);
             let callers = item.get("caller").map(|caller| self.callers(caller));
@@ -193,10 +193,10 @@ impl Compiler<'_> {
     fn override_limit(
         &mut self,
         item: &Node,
-        limit: &Entry,
+        limit: &MapEntry,
         callers: Option<Vec<Caller>>,
         during: TimeRange,
-        rules: &mut [Draft],
+        rules: &mut [RuleDraft],
     ) {
         let Some(name) = item.get("rule") else {
             self.error_at(limit.key.span, "no-rule", "this override of a limit has no rule")
@@ -214,7 +214,7 @@ impl Compiler<'_> {
                 .help(help);
             return;
         };
-        let naming = Naming { rule: &draft.rule.name, tier: None, ladder: &draft.ladder };
+        let naming = LimitNaming { rule: &draft.rule.name, tier: None, ladder: &draft.ladder };
         let Some(limits) =
             self.rule_limits(&limit.value, &draft.defaults, draft.soft.as_ref(), naming)
         else {

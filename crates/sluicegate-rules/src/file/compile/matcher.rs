@@ -6,8 +6,8 @@ use crate::matching::condition::Condition;
 use crate::matching::matcher::Matcher;
 use crate::matching::schedule::{Days, Minute, ScheduleError, WeeklyHours};
 use crate::request::host::HostPattern;
-use crate::request::identity::Source;
-use sluicegate_yaml::{Entry, Node, Scalar, Value};
+use crate::request::identity::IdentitySource;
+use sluicegate_yaml::{MapEntry, Node, Scalar, Value};
 
 impl Compiler<'_> {
     pub(super) fn matcher(&mut self, node: &Node) -> Matcher {
@@ -147,7 +147,7 @@ impl Compiler<'_> {
     /// Reads the names of the entries that a descriptor has to have.
     fn descriptor_entries(&mut self, node: &Node) -> Vec<Box<str>> {
         let mut names: Vec<Box<str>> = Vec::new();
-        for Entry { key, value } in node.entries() {
+        for MapEntry { key, value } in node.entries() {
             names.push(key.text.as_str().into());
             if key.text == "domain" {
                 let message = "`domain` is not an entry of the descriptor";
@@ -170,7 +170,7 @@ impl Compiler<'_> {
         for entry in node.entries() {
             let Some(identity) = self.identity(&entry.key.text, entry.key.span) else { continue };
             let known = &self.identities[identity];
-            if known.secret || matches!(known.source, Source::Fingerprint(_)) {
+            if known.secret || matches!(known.source, IdentitySource::Fingerprint(_)) {
                 let message =
                     format!("`{}` is secret, and its digest cannot be compared", entry.key.shown());
                 self.error_at(entry.key.span, "secret-condition", message)

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use sluicegate::{Cooldown, Escalation, Limit, OnStoreError, Scope};
 
 use super::identities::if_missing;
-use super::limits::{LimitDefaults, Naming, Soft, ladder, lengths};
+use super::limits::{LimitDefaults, LimitNaming, Soft, ladder, lengths};
 use super::{Compiler, entries, items};
 use crate::file::lint::Accepted;
 use crate::file::load::Document;
@@ -16,20 +16,20 @@ use crate::rule_set::limits::{LimitSet, Limits, RuleLimit};
 use crate::rule_set::policy_names::PolicyNames;
 use crate::rule_set::reload::QuotaEdits;
 use crate::rule_set::rule::{CooldownPolicy, Mode, Rule};
-use sluicegate_yaml::Span;
+use sluicegate_yaml::SourceSpan;
 use sluicegate_yaml::closest;
-use sluicegate_yaml::{Entry, Node, Scalar};
+use sluicegate_yaml::{MapEntry, Node, Scalar};
 
 /// A rule during compilation, with its places in the file.
-pub(crate) struct Draft {
+pub(crate) struct RuleDraft {
     pub(crate) rule: Rule,
-    pub(crate) span: Span,
+    pub(crate) span: SourceSpan,
     pub(super) defaults: LimitDefaults,
     pub(super) soft: Option<Soft>,
     /// The lengths of all windows of the rule, the longest first.
     pub(super) ladder: Vec<u64>,
-    pub(crate) key_span: Span,
-    pub(crate) limit_span: Span,
+    pub(crate) key_span: SourceSpan,
+    pub(crate) limit_span: SourceSpan,
     pub(crate) accepted: Accepted,
 }
 
@@ -37,8 +37,8 @@ pub(crate) struct Draft {
 const FAILURES: [u16; 2] = [401, 403];
 
 impl Compiler<'_> {
-    pub(super) fn rules(&mut self, documents: &[Document]) -> Vec<Draft> {
-        let mut named: HashMap<Box<str>, Span> = HashMap::new();
+    pub(super) fn rules(&mut self, documents: &[Document]) -> Vec<RuleDraft> {
+        let mut named: HashMap<Box<str>, SourceSpan> = HashMap::new();
         let mut drafts = Vec::new();
         for node in items(documents, "rules") {
             let name = self.rule_name(node, &mut named);
@@ -59,7 +59,11 @@ impl Compiler<'_> {
         drafts
     }
 
-    fn rule_name(&mut self, node: &Node, named: &mut HashMap<Box<str>, Span>) -> Option<Box<str>> {
+    fn rule_name(
+        &mut self,
+        node: &Node,
+        named: &mut HashMap<Box<str>, SourceSpan>,
+    ) -> Option<Box<str>> {
         let name = node.get("name")?;
         let scalar = name.scalar().filter(|scalar| !scalar.is_broken())?;
         let text = scalar.text();
@@ -85,7 +89,7 @@ impl Compiler<'_> {
         Some(text.into())
     }
 
-    fn rule(&mut self, node: &Node, name: &str, documents: &[Document]) -> Option<Draft> {
+    fn rule(&mut self, node: &Node, name: &str, documents: &[Document]) -> Option<RuleDraft> {
         let matcher = node.get("match").map(|node| self.matcher(node)).unwrap_or_default();
         if let Some(key) = node.get("key").filter(|key| key.is_null()) {
             self.error(key, "no-key", "the key of the counter is empty").help(
@@ -107,7 +111,7 @@ impl Compiler<'_> {
         let cooldown = node.get("cooldown").and_then(|node| self.cooldown(node, name));
         let limit = node.get("limit");
         // A misspelt or foreign limit is already reported.
-        let misspelt = |entry: &Entry| {
+        let misspelt = |entry: &MapEntry| {
             let hint = || foreign::in_rule(entry, node).and_then(|hint| hint.field);
             closest(&entry.key.text, ["limit", "cooldown"]).is_some() || hint() == Some("limit")
         };
@@ -178,7 +182,7 @@ impl Compiler<'_> {
         let span = node.get("name").map_or(node.span, |name| name.span);
         let (key_span, limit_span) = (span_of("key"), span_of("limit"));
         let accepted = Accepted::of(node);
-        Some(Draft { rule, span, defaults, soft, ladder, key_span, limit_span, accepted })
+        Some(RuleDraft { rule, span, defaults, soft, ladder, key_span, limit_span, accepted })
     }
 
     fn limits(
@@ -191,7 +195,7 @@ impl Compiler<'_> {
         documents: &[Document],
     ) -> Option<Limits> {
         let Some(entry) = node.get("tier") else {
-            let naming = Naming { rule, tier: None, ladder };
+            let naming = LimitNaming { rule, tier: None, ladder };
             let limits = self.rule_limits(node, defaults, soft, naming)?;
             return Some(Limits::Same(LimitSet::Limited(limits)));
         };
@@ -219,13 +223,13 @@ impl Compiler<'_> {
             }
             return None;
         }
-        let tiers: Vec<&Entry> =
+        let tiers: Vec<&MapEntry> =
             entries(documents, "tiers").flat_map(|section| section.value.entries()).collect();
         let mut limits = Vec::new();
         let defaults = &defaults.used_at(entry.span);
         for tier in &tiers {
             let tier_name = (!carries_over).then_some(tier.key.text.as_str());
-            let naming = Naming { rule, tier: tier_name, ladder };
+            let naming = LimitNaming { rule, tier: tier_name, ladder };
             limits.push(self.limits_of_tier(tier, entry, name, defaults, soft, naming));
         }
         let limits: Vec<LimitSet> = limits.into_iter().collect::<Option<_>>()?;
@@ -245,12 +249,12 @@ impl Compiler<'_> {
 
     fn limits_of_tier(
         &mut self,
-        tier: &Entry,
+        tier: &MapEntry,
         used: &Node,
         name: &str,
         defaults: &LimitDefaults,
         soft: Option<&Soft>,
-        naming: Naming<'_>,
+        naming: LimitNaming<'_>,
     ) -> Option<LimitSet> {
         if tier.value.text() == Some("unlimited") {
             return Some(LimitSet::Unlimited);
@@ -352,7 +356,7 @@ impl Compiler<'_> {
     }
 }
 
-impl Draft {
+impl RuleDraft {
     /// Returns the requests that the rule applies to.
     pub(crate) fn matcher(&self) -> &Matcher {
         &self.rule.matcher

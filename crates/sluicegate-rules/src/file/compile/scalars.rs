@@ -6,7 +6,7 @@ use super::{Compiler, error_text};
 use crate::calendar::{Zone, ZonedCalendar};
 use crate::directory::TimeRange;
 use crate::file::timestamp;
-use crate::request::address::networks::{Entry, Networks};
+use crate::request::address::networks::{NetworkEntry, Networks};
 use sluicegate_yaml::Node;
 
 impl Compiler<'_> {
@@ -87,7 +87,7 @@ impl Compiler<'_> {
         let mut entries = Vec::new();
         for item in node.items() {
             let Some(scalar) = item.scalar().filter(|scalar| !scalar.is_broken()) else { continue };
-            match scalar.text().parse::<Entry>() {
+            match scalar.text().parse::<NetworkEntry>() {
                 Ok(entry) => entries.push(entry),
                 Err(error) => {
                     _ = self.error(
@@ -111,7 +111,7 @@ impl Compiler<'_> {
     pub(super) fn header_named(
         &mut self,
         name: &str,
-        span: sluicegate_yaml::Span,
+        span: sluicegate_yaml::SourceSpan,
     ) -> Option<Box<str>> {
         let token =
             |letter: u8| letter.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&letter);

@@ -3,7 +3,7 @@
 use super::{Compiler, error_text, hidden_text};
 use crate::file::load::Document;
 use crate::file::settings::{Listen, Settings};
-use crate::request::address::networks::Entry;
+use crate::request::address::networks::NetworkEntry;
 use sluicegate_yaml::Node;
 
 impl Compiler<'_> {
@@ -23,7 +23,7 @@ impl Compiler<'_> {
                 let Some(scalar) = item.scalar().filter(|scalar| !scalar.is_broken()) else {
                     continue;
                 };
-                match scalar.text().parse::<Entry>() {
+                match scalar.text().parse::<NetworkEntry>() {
                     Ok(_) => settings.proxy_protocol.push(scalar.text().to_owned()),
                     Err(error) => {
                         _ = self.error(

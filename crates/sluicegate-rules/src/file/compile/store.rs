@@ -9,7 +9,7 @@ use crate::file::load::Document;
 use crate::file::settings::{MemorySettings, RedisSettings, SentinelAccess, Settings};
 use crate::file::store_url::StoreUrl;
 use sluicegate_yaml::Diagnostic;
-use sluicegate_yaml::{Entry, Node, Scalar};
+use sluicegate_yaml::{MapEntry, Node, Scalar};
 
 /// The longest prefix, in bytes.
 const LONGEST_PREFIX: usize = 64;
@@ -152,8 +152,8 @@ impl Compiler<'_> {
     fn check_given_once(
         &mut self,
         node: &Node,
-        username_in_url: Option<&Entry>,
-        password_in_url: Option<&Entry>,
+        username_in_url: Option<&MapEntry>,
+        password_in_url: Option<&MapEntry>,
     ) {
         for (what, places) in [
             ("password", [password_in_url, node.entry("password"), node.entry("password_file")]),

@@ -8,7 +8,7 @@ use super::Compiler;
 use crate::directory::Assigned;
 use crate::file::load::Document;
 use sluicegate_yaml::Node;
-use sluicegate_yaml::Span;
+use sluicegate_yaml::SourceSpan;
 use sluicegate_yaml::closest;
 
 impl Compiler<'_> {
@@ -72,7 +72,7 @@ impl Compiler<'_> {
             return;
         };
         let source = self.sources.add(path.display().to_string(), text.to_owned());
-        let mut seen: HashMap<&str, Span> = HashMap::new();
+        let mut seen: HashMap<&str, SourceSpan> = HashMap::new();
         let mut start = 0;
         for line in text.split_inclusive('\n') {
             let at = start;
@@ -81,14 +81,15 @@ impl Compiler<'_> {
             if row.trim().is_empty() || row.starts_with('#') || row == "caller,tier" {
                 continue;
             }
-            let span = Span::new(source, at, at + row.len());
+            let span = SourceSpan::new(source, at, at + row.len());
             // Masked first, because a diagnostic shows the line.
             let named = row.split_once(',').map_or(row, |(caller, _)| caller).trim_end();
-            self.mask_caller(identity, Span::new(source, at, at + named.len()));
+            self.mask_caller(identity, SourceSpan::new(source, at, at + named.len()));
             match row.split_once(',') {
                 Some((caller, tier)) => {
                     let (caller, tier) = (caller.trim(), tier.trim());
-                    let tier_at = Span::new(source, at + row.len() - tier.len(), at + row.len());
+                    let tier_at =
+                        SourceSpan::new(source, at + row.len() - tier.len(), at + row.len());
                     let caller_at = match caller {
                         "" => span,
                         _ => self.sources.within(span, caller, 0..caller.len()),
@@ -112,13 +113,18 @@ impl Compiler<'_> {
     }
 
     /// Masks a caller with a secret identity.
-    fn mask_caller(&mut self, identity: usize, caller: Span) {
+    fn mask_caller(&mut self, identity: usize, caller: SourceSpan) {
         if self.identities[identity].secret {
             self.sources.mask(caller);
         }
     }
 
-    fn row(&mut self, identity: usize, (caller, at): (&str, Span), (tier, tier_at): (&str, Span)) {
+    fn row(
+        &mut self,
+        identity: usize,
+        (caller, at): (&str, SourceSpan),
+        (tier, tier_at): (&str, SourceSpan),
+    ) {
         let Some(tiers) = &self.tiers else { return };
         if tiers.named(tier).is_none() {
             let meant = closest(tier, tiers.names.iter().map(|name| &**name));

@@ -6,7 +6,7 @@ use crate::file::load::Document;
 use crate::request::identity::{Identity, IfMissing};
 use crate::rule_set::tiers::{TierId, Tiers};
 use sluicegate_yaml::closest;
-use sluicegate_yaml::{Entry, Node};
+use sluicegate_yaml::{MapEntry, Node};
 
 /// The fields of `identify.tier` that name a source in the request.
 const SOURCES: [&str; 5] = ["header", "cookie", "query", "attribute", "jwt"];
@@ -46,7 +46,7 @@ impl Compiler<'_> {
     }
 
     fn tier_names(&mut self, documents: &[Document]) -> Vec<Box<str>> {
-        let mut seen: Vec<&Entry> = Vec::new();
+        let mut seen: Vec<&MapEntry> = Vec::new();
         for entry in entries(documents, "tiers").flat_map(|section| section.value.entries()) {
             match seen.iter().find(|first| first.key.text == entry.key.text) {
                 Some(first) => {
@@ -66,7 +66,7 @@ impl Compiler<'_> {
         seen.iter().map(|entry| entry.key.text.as_str().into()).collect()
     }
 
-    fn tier_source(&mut self, names: Vec<Box<str>>, entry: &Entry, document: &Document) {
+    fn tier_source(&mut self, names: Vec<Box<str>>, entry: &MapEntry, document: &Document) {
         let node = &entry.value;
         let default = node.get("default").and_then(|default| tier_named(self, &names, default));
         let sources: Vec<_> = SOURCES.iter().filter_map(|field| node.entry(field)).collect();
@@ -90,7 +90,7 @@ impl Compiler<'_> {
             }
             [one] => self.source_in(one, document),
             // The caller of the API may send it as an attribute.
-            [] => Some(crate::request::identity::Source::Attribute(TIER.into())),
+            [] => Some(crate::request::identity::IdentitySource::Attribute(TIER.into())),
         };
         let Some(source) = source else { return };
         let identity =

@@ -1,7 +1,7 @@
 //! Fields and words of other rate limiters, each with its equivalent in a rule file.
 
 use sluicegate::Quota;
-use sluicegate_yaml::{Entry, Hint, Node, Scalar, Value};
+use sluicegate_yaml::{Hint, MapEntry, Node, Scalar, Value};
 
 use super::matcher::MATCH;
 
@@ -69,7 +69,7 @@ pub(super) const IF_MISSING: &[(&str, &str)] = &[
 const LIMIT: &str = "limit";
 
 /// Answers an unknown field of a rule.
-pub(crate) fn in_rule(entry: &Entry, rule: &Node) -> Option<Hint> {
+pub(crate) fn in_rule(entry: &MapEntry, rule: &Node) -> Option<Hint> {
     let name = snake_case(&entry.key.text);
     if let Some(field) = MATCH.field(&name) {
         let scalar = entry.value.scalar().filter(|it| !it.is_secret() && !it.is_broken());
@@ -101,17 +101,17 @@ pub(crate) fn in_rule(entry: &Entry, rule: &Node) -> Option<Hint> {
 }
 
 /// Answers an unknown field of a map with the field `limit`.
-pub(crate) fn beside_limit(entry: &Entry, map: &Node) -> Option<Hint> {
+pub(crate) fn beside_limit(entry: &MapEntry, map: &Node) -> Option<Hint> {
     quota(&snake_case(&entry.key.text), entry, map, LIMIT)
 }
 
 /// Answers an unknown field of a limit.
-pub(crate) fn in_limit(entry: &Entry, limit: &Node) -> Option<Hint> {
+pub(crate) fn in_limit(entry: &MapEntry, limit: &Node) -> Option<Hint> {
     quota(&snake_case(&entry.key.text), entry, limit, "quota")
 }
 
 /// Returns the hint for a limit on requests in flight that has a field of its own.
-fn slots(name: &str, entry: &Entry) -> Option<Hint> {
+fn slots(name: &str, entry: &MapEntry) -> Option<Hint> {
     const NAMES: [&str; 5] =
         ["concurrent", "concurrency", "in_flight", "max_concurrent", "max_concurrent_requests"];
     let slots = entry.value.scalar().filter(|scalar| !scalar.is_secret());
@@ -121,8 +121,8 @@ fn slots(name: &str, entry: &Entry) -> Option<Hint> {
 }
 
 /// Returns the hint for a part of a quota that has a field of its own.
-fn quota(name: &str, entry: &Entry, map: &Node, field: &'static str) -> Option<Hint> {
-    Part::named(name)?;
+fn quota(name: &str, entry: &MapEntry, map: &Node, field: &'static str) -> Option<Hint> {
+    QuotaPart::named(name)?;
     let nested = matches!(entry.value.value, Value::Map(_));
     let entries = if nested { entry.value.entries() } else { map.entries() };
     // A list of quotas is written into `limit` only.
@@ -135,7 +135,7 @@ fn quota(name: &str, entry: &Entry, map: &Node, field: &'static str) -> Option<H
 }
 
 /// A part of a quota.
-enum Part {
+enum QuotaPart {
     /// An amount for the period that another field has.
     Amount,
     /// An amount per second, unless another field has a period.
@@ -147,7 +147,7 @@ enum Part {
     Burst,
 }
 
-impl Part {
+impl QuotaPart {
     fn named(name: &str) -> Option<Self> {
         const UNITS: [&str; 6] = ["second", "minute", "hour", "day", "week", "month"];
         let unit = name.strip_prefix("per_").or_else(|| Some(name.split_once("_per_")?.1));
@@ -182,27 +182,27 @@ impl Part {
 ///
 /// `None` where that is not clear, and where a value comes from the environment, which no message
 /// may repeat.
-fn quota_text(entries: &[Entry]) -> Option<String> {
+fn quota_text(entries: &[MapEntry]) -> Option<String> {
     let mut amounts = Vec::new();
     let (mut period, mut burst) = (None, None);
-    for Entry { key, value } in entries {
-        let Some(part) = Part::named(&snake_case(&key.text)) else { continue };
+    for MapEntry { key, value } in entries {
+        let Some(part) = QuotaPart::named(&snake_case(&key.text)) else { continue };
         let scalar = value.scalar().filter(|scalar| !scalar.is_secret() && !scalar.is_broken())?;
         let text = scalar.text();
         match part {
-            Part::Period(unit) if scalar.whole().is_some() => {
+            QuotaPart::Period(unit) if scalar.whole().is_some() => {
                 period = Some(format!("{text}{unit}"));
             }
-            Part::Period(_) => period = Some(text.to_ascii_lowercase()),
-            Part::Burst => burst = Some(scalar.whole()?),
+            QuotaPart::Period(_) => period = Some(text.to_ascii_lowercase()),
+            QuotaPart::Burst => burst = Some(scalar.whole()?),
             amount => amounts.push((amount, text)),
         }
     }
     let mut quotas = Vec::new();
     for (part, amount) in amounts {
         let period = match part {
-            Part::AmountPer(unit) => Some(unit),
-            Part::Rate => Some(period.as_deref().unwrap_or("second")),
+            QuotaPart::AmountPer(unit) => Some(unit),
+            QuotaPart::Rate => Some(period.as_deref().unwrap_or("second")),
             _ => period.as_deref(),
         };
         let text = match period {

@@ -1,22 +1,22 @@
 //! The tables of `identify`: identities, tokens, and the tier of a caller.
 
 use super::{NETWORK, TIME, foreign, optional, required};
-use sluicegate_yaml::{FreeFields, Kind, Object};
+use sluicegate_yaml::{FreeFields, Object, ValueKind};
 
 /// `identify`: the identities by name, and `tier`, which is not an identity.
 pub(super) static IDENTIFY: Object = Object {
     name: "the identities",
     about: "Each name is a way to tell callers apart.",
-    fields: &[optional("tier", "How the tier of a caller is found.", Kind::Object(&TIER))],
+    fields: &[optional("tier", "How the tier of a caller is found.", ValueKind::Object(&TIER))],
     hint: None,
     free_fields: Some(&FreeFields {
         what: "an identity",
         names: any_name,
         regex: "^.+$",
-        kind: &Kind::Any(&[
-            Kind::OneOf(&["ip", "method", "host"]),
-            Kind::Object(&IDENTITY),
-            Kind::Null,
+        kind: &ValueKind::Any(&[
+            ValueKind::OneOf(&["ip", "method", "host"]),
+            ValueKind::Object(&IDENTITY),
+            ValueKind::Null,
         ]),
     }),
 };
@@ -26,56 +26,56 @@ pub(super) static CALLERS: FreeFields = FreeFields {
     what: "an identity",
     names: any_name,
     regex: "^.+$",
-    kind: &Kind::OneOrMany(&Kind::Text),
+    kind: &ValueKind::OneOrMany(&ValueKind::Text),
 };
 
 fn any_name(name: &str) -> bool {
     !name.is_empty()
 }
 
-pub(super) const IF_MISSING: Kind =
-    Kind::OneOfWith { words: &["share", "skip", "401"], foreign: foreign::IF_MISSING };
+pub(super) const IF_MISSING: ValueKind =
+    ValueKind::OneOfWith { words: &["share", "skip", "401"], foreign: foreign::IF_MISSING };
 
 static IDENTITY: Object = Object {
     name: "an identity",
     about: "The source of the identity: one of the fields. An attribute with the name of the identity takes precedence over it.",
     fields: &[
-        optional("header", "A header.", Kind::Text),
-        optional("cookie", "A cookie.", Kind::Text),
-        optional("query", "A query parameter.", Kind::Text),
+        optional("header", "A header.", ValueKind::Text),
+        optional("cookie", "A cookie.", ValueKind::Text),
+        optional("query", "A query parameter.", ValueKind::Text),
         optional(
             "path",
             "A segment of the path, by the only name in a pattern: `/tenants/{tenant}/**`.",
-            Kind::Text,
+            ValueKind::Text,
         ),
-        optional("segment", "A segment of the path, by its number from 1.", Kind::Whole),
-        optional("attribute", "An attribute that the caller of the API sends.", Kind::Text),
-        optional("jwt", "A claim of a JSON web token.", Kind::Object(&JWT)),
-        optional("fingerprint", "Several headers together.", Kind::List(&Kind::Text)),
+        optional("segment", "A segment of the path, by its number from 1.", ValueKind::Whole),
+        optional("attribute", "An attribute that the caller of the API sends.", ValueKind::Text),
+        optional("jwt", "A claim of a JSON web token.", ValueKind::Object(&JWT)),
+        optional("fingerprint", "Several headers together.", ValueKind::List(&ValueKind::Text)),
         optional(
             "trusted_proxies",
             "For an address: the networks of the proxies that are trusted to name the client's address, or their number.",
-            Kind::Any(&[Kind::Whole, Kind::OneOrMany(&NETWORK)]),
+            ValueKind::Any(&[ValueKind::Whole, ValueKind::OneOrMany(&NETWORK)]),
         ),
         optional(
             "forwarded_by",
             "For an address: the header of the trusted proxies; `x-forwarded-for` by default.",
-            Kind::Text,
+            ValueKind::Text,
         ),
         optional(
             "ipv4_prefix",
             "For an address: the bits of an IPv4 address that count; 32 by default.",
-            Kind::Whole,
+            ValueKind::Whole,
         ),
         optional(
             "ipv6_prefix",
             "For an address: the bits of an IPv6 address that count; 64 by default.",
-            Kind::Whole,
+            ValueKind::Whole,
         ),
         optional(
             "secret",
             "Whether stores, logs and metrics get a keyed digest in place of the value.",
-            Kind::Flag,
+            ValueKind::Flag,
         ),
         optional(
             "if_missing",
@@ -95,19 +95,22 @@ static TIER: Object = Object {
             "default",
             "The tier of callers without a tier, or with an unknown one.",
             "free",
-            Kind::Text,
+            ValueKind::Text,
         ),
-        optional("lookup", "The identity that is looked up in the table.", Kind::Text),
+        optional("lookup", "The identity that is looked up in the table.", ValueKind::Text),
         optional(
             "table",
             "The tiers of callers: a file with lines `caller: tier` (or CSV), or a map.",
-            Kind::Any(&[Kind::Text, Kind::Map { what: "a caller", of: &Kind::Text }]),
+            ValueKind::Any(&[
+                ValueKind::Text,
+                ValueKind::Map { what: "a caller", of: &ValueKind::Text },
+            ]),
         ),
-        optional("header", "A header that names the tier.", Kind::Text),
-        optional("cookie", "A cookie that names the tier.", Kind::Text),
-        optional("query", "A query parameter that names the tier.", Kind::Text),
-        optional("attribute", "An attribute that names the tier.", Kind::Text),
-        optional("jwt", "A claim that names the tier.", Kind::Object(&JWT)),
+        optional("header", "A header that names the tier.", ValueKind::Text),
+        optional("cookie", "A cookie that names the tier.", ValueKind::Text),
+        optional("query", "A query parameter that names the tier.", ValueKind::Text),
+        optional("attribute", "An attribute that names the tier.", ValueKind::Text),
+        optional("jwt", "A claim that names the tier.", ValueKind::Object(&JWT)),
     ],
     free_fields: None,
     hint: None,
@@ -117,17 +120,22 @@ static JWT: Object = Object {
     name: "a token",
     about: "A claim of a JSON web token, and the verification of the token.",
     fields: &[
-        required("claim", "The claim, by its name or a path as in `org.id`.", "sub", Kind::Text),
+        required(
+            "claim",
+            "The claim, by its name or a path as in `org.id`.",
+            "sub",
+            ValueKind::Text,
+        ),
         optional(
             "header",
             "The header that carries the token; `authorization` by default.",
-            Kind::Text,
+            ValueKind::Text,
         ),
-        optional("cookie", "The cookie that carries the token.", Kind::Text),
+        optional("cookie", "The cookie that carries the token.", ValueKind::Text),
         optional(
             "algorithms",
             "The algorithms that are accepted.",
-            Kind::OneOrMany(&Kind::OneOf(&[
+            ValueKind::OneOrMany(&ValueKind::OneOf(&[
                 "HS256", "HS384", "HS512", "RS256", "RS384", "RS512", "PS256", "PS384", "PS512",
                 "ES256", "ES384", "EdDSA",
             ])),
@@ -135,26 +143,26 @@ static JWT: Object = Object {
         optional(
             "secret",
             "The shared secret of the HS algorithms. Take it from the environment: `${JWT_SECRET}`.",
-            Kind::Text,
+            ValueKind::Text,
         ),
-        optional("public_key", "The public key, as PEM.", Kind::Text),
-        optional("public_key_file", "A file with the public key, as PEM.", Kind::Text),
+        optional("public_key", "The public key, as PEM.", ValueKind::Text),
+        optional("public_key_file", "A file with the public key, as PEM.", ValueKind::Text),
         optional(
             "jwks_file",
             "A file with several public keys, as a JSON web key set.",
-            Kind::Text,
+            ValueKind::Text,
         ),
-        optional("issuer", "The issuer that the token has to name.", Kind::Text),
+        optional("issuer", "The issuer that the token has to name.", ValueKind::Text),
         optional(
             "audience",
             "The audiences of which the token has to name one.",
-            Kind::OneOrMany(&Kind::Text),
+            ValueKind::OneOrMany(&ValueKind::Text),
         ),
         optional("leeway", "The tolerated difference between clocks; none by default.", TIME),
         optional(
             "unverified",
             "`true` accepts tokens without verification, also forged ones: only behind a gateway that has verified them.",
-            Kind::Flag,
+            ValueKind::Flag,
         ),
     ],
     free_fields: None,

@@ -1,9 +1,9 @@
 //! The tables of limits, costs and cooldowns.
 
 use super::{TIME, ZONE, foreign, optional, required};
-use sluicegate_yaml::{Field, FreeFields, Kind, Object};
+use sluicegate_yaml::{Field, FreeFields, Object, ValueKind};
 
-pub(super) const ALGORITHM: Kind = Kind::OneOfWith {
+pub(super) const ALGORITHM: ValueKind = ValueKind::OneOfWith {
     words: &[
         "token_bucket",
         "leaky_bucket",
@@ -17,20 +17,22 @@ pub(super) const ALGORITHM: Kind = Kind::OneOfWith {
 
 /// `slices` of a sliding window, in a rule or in a limit.
 pub(super) const SLICES: Field =
-    optional("slices", "For `sliding_window`: the number of blocks of a window.", Kind::Whole);
+    optional("slices", "For `sliding_window`: the number of blocks of a window.", ValueKind::Whole);
 const STRICT: Field = optional(
     "strict",
     "For `sliding_window`: whether the oldest block counts in full, so that the limit is never exceeded.",
-    Kind::Flag,
+    ValueKind::Flag,
 );
 pub(super) const TIMEZONE: Field =
     optional("timezone", "For `fixed_window`: the time zone of its calendar.", ZONE);
 
-const QUOTA: Kind = Kind::Pattern { what: "a quota", example: "100/min", regex: "^ *[0-9].*$" };
+const QUOTA: ValueKind =
+    ValueKind::Pattern { what: "a quota", example: "100/min", regex: "^ *[0-9].*$" };
 
 /// `limit`: a quota, a list, or a map with settings.
-pub(super) const LIMIT: Kind = Kind::Any(&[QUOTA, Kind::Object(&ONE), Kind::List(&EITHER)]);
-const EITHER: Kind = Kind::Any(&[QUOTA, Kind::Object(&ONE)]);
+pub(super) const LIMIT: ValueKind =
+    ValueKind::Any(&[QUOTA, ValueKind::Object(&ONE), ValueKind::List(&EITHER)]);
+const EITHER: ValueKind = ValueKind::Any(&[QUOTA, ValueKind::Object(&ONE)]);
 
 static ONE: Object = Object {
     name: "a limit",
@@ -41,31 +43,31 @@ static ONE: Object = Object {
         SLICES,
         STRICT,
         TIMEZONE,
-        optional("concurrent", "The largest number of requests in flight.", Kind::Whole),
+        optional("concurrent", "The largest number of requests in flight.", ValueKind::Whole),
         optional(
             "lease",
             "The time after which an abandoned slot is released; 60s by default.",
             TIME,
         ),
-        optional("tier", "The entry of the caller's tier that has the limit.", Kind::Text),
+        optional("tier", "The entry of the caller's tier that has the limit.", ValueKind::Text),
     ],
     free_fields: None,
     hint: Some(foreign::in_limit),
 };
 
 /// One tier: its limits by name, or `unlimited`.
-pub(super) static TIER: Kind = Kind::Any(&[
-    Kind::Literal("unlimited"),
-    Kind::Map {
+pub(super) static TIER: ValueKind = ValueKind::Any(&[
+    ValueKind::Literal("unlimited"),
+    ValueKind::Map {
         what: "a limit of a tier",
-        of: &Kind::Any(&[
-            Kind::Pattern {
+        of: &ValueKind::Any(&[
+            ValueKind::Pattern {
                 what: "a quota or `unlimited`",
                 example: "100/min",
                 regex: "^(unlimited| *[0-9].*)$",
             },
-            Kind::Object(&TIER_LIMIT),
-            Kind::List(&EITHER),
+            ValueKind::Object(&TIER_LIMIT),
+            ValueKind::List(&EITHER),
         ]),
     },
 ]);
@@ -78,7 +80,7 @@ static TIER_LIMIT: Object = Object {
         optional(
             "soft",
             "Requests that are admitted beyond it, or `off`; the soft limit of the rule by default.",
-            Kind::Any(&[Kind::Literal("off"), Kind::Object(&SOFT)]),
+            ValueKind::Any(&[ValueKind::Literal("off"), ValueKind::Object(&SOFT)]),
         ),
     ],
     free_fields: None,
@@ -89,7 +91,7 @@ pub(super) static SOFT: Object = Object {
     name: "a soft limit",
     about: "Requests that are admitted beyond the limit, each after a delay: an extra amount in the same period, or a grace quota.",
     fields: &[
-        optional("extra", "An amount in addition, in the period of the limit.", Kind::Whole),
+        optional("extra", "An amount in addition, in the period of the limit.", ValueKind::Whole),
         optional("grace", "A quota in addition, with its own period.", QUOTA),
         optional("delay", "The delay of each of these requests; none by default.", TIME),
     ],
@@ -101,19 +103,19 @@ pub(super) static COOLDOWN: Object = Object {
     name: "a cooldown",
     about: "A block after a number of failures within a period.",
     fields: &[
-        required("after", "The number of failures.", "5", Kind::Whole),
+        required("after", "The number of failures.", "5", ValueKind::Whole),
         required("within", "The period in which they count.", "10m", TIME),
         required("block", "The length of the block.", "15m", TIME),
         optional(
             "factor",
             "The factor by which each further block is longer; needs `longest`.",
-            Kind::Whole,
+            ValueKind::Whole,
         ),
         optional("longest", "The longest block; needs `factor`.", TIME),
         optional(
             "on_status",
             "The response statuses that count as failures; 401 and 403 by default.",
-            Kind::OneOrMany(&Kind::Whole),
+            ValueKind::OneOrMany(&ValueKind::Whole),
         ),
         optional(
             "pending",
@@ -123,7 +125,7 @@ pub(super) static COOLDOWN: Object = Object {
         optional(
             "reset_on_success",
             "Whether a reported success clears the failures; no by default.",
-            Kind::Flag,
+            ValueKind::Flag,
         ),
     ],
     free_fields: None,
@@ -134,14 +136,14 @@ pub(super) static COST: Object = Object {
     name: "a cost",
     about: "The cost of a request: by endpoint (`GET /search`, `/search` or `GET`: the first that matches), by a header, an attribute, or the size of its body.",
     fields: &[
-        optional("default", "The cost of all other requests.", Kind::Whole),
-        optional("max", "The upper bound of every cost.", Kind::Whole),
-        optional("header", "A header whose number is the cost.", Kind::Text),
-        optional("attribute", "An attribute whose number is the cost.", Kind::Text),
+        optional("default", "The cost of all other requests.", ValueKind::Whole),
+        optional("max", "The upper bound of every cost.", ValueKind::Whole),
+        optional("header", "A header whose number is the cost.", ValueKind::Text),
+        optional("attribute", "An attribute whose number is the cost.", ValueKind::Text),
         optional(
             "body",
             "Units per size of the body, rounded up: `1 per 64KiB`.",
-            Kind::Pattern {
+            ValueKind::Pattern {
                 what: "units per size",
                 example: "1 per 64KiB",
                 regex: "^[0-9]+ per [0-9]+ ?([KMG]i?B|B)?$",
@@ -153,7 +155,7 @@ pub(super) static COST: Object = Object {
         what: "an endpoint, as in `GET /search`",
         names: is_endpoint,
         regex: "/|^[A-Z]+$",
-        kind: &Kind::Whole,
+        kind: &ValueKind::Whole,
     }),
 };
 

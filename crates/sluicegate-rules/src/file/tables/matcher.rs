@@ -1,51 +1,55 @@
 //! The tables of `match`: conditions on requests.
 
 use super::{NETWORK, ZONE, optional};
-use sluicegate_yaml::{Kind, Object};
+use sluicegate_yaml::{Object, ValueKind};
 
 pub(super) static MATCH: Object = Object {
     name: "a match",
     about: "Conditions on a request. All fields have to be met; of a list, one value.",
     fields: &[
-        optional("method", "The HTTP method.", Kind::OneOrMany(&Kind::Text)),
+        optional("method", "The HTTP method.", ValueKind::OneOrMany(&ValueKind::Text)),
         optional(
             "host",
             "The host: `api.example.com`, or `*.example.com`.",
-            Kind::OneOrMany(&Kind::Text),
+            ValueKind::OneOrMany(&ValueKind::Text),
         ),
-        optional("path", "The path: `/users/{id}`, `/reports/**`.", Kind::OneOrMany(&Kind::Text)),
+        optional(
+            "path",
+            "The path: `/users/{id}`, `/reports/**`.",
+            ValueKind::OneOrMany(&ValueKind::Text),
+        ),
         optional(
             "header",
             "Headers, each with its condition.",
-            Kind::Map { what: "a header", of: &CONDITION },
+            ValueKind::Map { what: "a header", of: &CONDITION },
         ),
         optional(
             "attribute",
             "Attributes, each with its condition.",
-            Kind::Map { what: "an attribute", of: &CONDITION },
+            ValueKind::Map { what: "an attribute", of: &CONDITION },
         ),
         optional(
             "domain",
             "The domain of a descriptor: the attribute `domain`.",
-            Kind::OneOrMany(&Kind::Text),
+            ValueKind::OneOrMany(&ValueKind::Text),
         ),
         optional(
             "descriptor",
             "The entries of a descriptor, each with its condition: these, and no others.",
-            Kind::Map { what: "an entry", of: &CONDITION },
+            ValueKind::Map { what: "an entry", of: &CONDITION },
         ),
         optional(
             "identity",
             "Identities, each with its condition.",
-            Kind::Map { what: "an identity", of: &CONDITION },
+            ValueKind::Map { what: "an identity", of: &CONDITION },
         ),
-        optional("tier", "The caller's tier.", Kind::OneOrMany(&Kind::Text)),
-        optional("ip", "The networks of the client's address.", Kind::OneOrMany(&NETWORK)),
-        optional("time", "The time of day.", Kind::OneOrMany(&Kind::Object(&DAYTIME))),
+        optional("tier", "The caller's tier.", ValueKind::OneOrMany(&ValueKind::Text)),
+        optional("ip", "The networks of the client's address.", ValueKind::OneOrMany(&NETWORK)),
+        optional("time", "The time of day.", ValueKind::OneOrMany(&ValueKind::Object(&DAYTIME))),
         optional(
             "not",
             "Exceptions: requests that the rule does not apply to.",
-            Kind::OneOrMany(&Kind::Object(&MATCH)),
+            ValueKind::OneOrMany(&ValueKind::Object(&MATCH)),
         ),
     ],
     free_fields: None,
@@ -53,15 +57,16 @@ pub(super) static MATCH: Object = Object {
 };
 
 /// A text (`*` for any characters), a number, a comparison (`< 30`), a list of these, or `not`.
-static CONDITION: Kind = Kind::Any(&[Kind::Text, Kind::List(&Kind::Text), Kind::Object(&IS)]);
+static CONDITION: ValueKind =
+    ValueKind::Any(&[ValueKind::Text, ValueKind::List(&ValueKind::Text), ValueKind::Object(&IS)]);
 
 static IS: Object = Object {
     name: "a condition",
     about: "A condition on a value: one of the fields.",
     fields: &[
-        optional("not", "The value is none of these.", Kind::OneOrMany(&Kind::Text)),
-        optional("present", "Whether there is a value.", Kind::Flag),
-        optional("any_of", "The value is one of these.", Kind::OneOrMany(&Kind::Text)),
+        optional("not", "The value is none of these.", ValueKind::OneOrMany(&ValueKind::Text)),
+        optional("present", "Whether there is a value.", ValueKind::Flag),
+        optional("any_of", "The value is one of these.", ValueKind::OneOrMany(&ValueKind::Text)),
     ],
     free_fields: None,
     hint: None,
@@ -74,7 +79,7 @@ static DAYTIME: Object = Object {
         optional(
             "from",
             "The start, as in `09:00`; the start of the day by default.",
-            Kind::Pattern {
+            ValueKind::Pattern {
                 what: "a time of day",
                 example: "09:00",
                 regex: "^[0-9]{1,2}:[0-9]{2}$",
@@ -83,7 +88,7 @@ static DAYTIME: Object = Object {
         optional(
             "to",
             "The end; the end of the day by default. An end before `from` is on the next day.",
-            Kind::Pattern {
+            ValueKind::Pattern {
                 what: "a time of day",
                 example: "17:00",
                 regex: "^[0-9]{1,2}:[0-9]{2}$",
@@ -92,7 +97,7 @@ static DAYTIME: Object = Object {
         optional(
             "days",
             "The days: `mon`, `mon-fri`; every day by default.",
-            Kind::OneOrMany(&Kind::Text),
+            ValueKind::OneOrMany(&ValueKind::Text),
         ),
         optional("timezone", "The time zone; the file's by default.", ZONE),
     ],

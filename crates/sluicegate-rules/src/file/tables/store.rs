@@ -1,10 +1,10 @@
 //! The tables of `store`: the memory store and the shared store.
 
 use super::{BYTES, TIME, optional, required};
-use sluicegate_yaml::{Kind, Object};
+use sluicegate_yaml::{Object, ValueKind};
 
 /// A store without settings.
-pub(super) const NAMED: Kind = Kind::Pattern {
+pub(super) const NAMED: ValueKind = ValueKind::Pattern {
     what: "`memory` or the URL of a store",
     example: "redis://127.0.0.1:6379",
     regex: r"^(memory|rediss?(\+(sentinel|cluster))?://.+)$",
@@ -17,12 +17,12 @@ pub(super) static STORE: Object = Object {
         optional(
             "memory",
             "The memory of this process. Beside `redis` it has the counters of this node alone, and all counters while the store is down.",
-            Kind::Any(&[Kind::Object(&MEMORY), Kind::Null]),
+            ValueKind::Any(&[ValueKind::Object(&MEMORY), ValueKind::Null]),
         ),
         optional(
             "redis",
             "A Redis or Valkey that nodes share.",
-            Kind::Any(&[URL, Kind::Object(&REDIS)]),
+            ValueKind::Any(&[URL, ValueKind::Object(&REDIS)]),
         ),
     ],
     free_fields: None,
@@ -34,7 +34,7 @@ static MEMORY: Object = Object {
     about: "Counters in the memory of this process.",
     fields: &[
         optional("max", "The largest amount of memory for counters.", BYTES),
-        optional("snapshot", "A file that keeps the counters across a restart.", Kind::Text),
+        optional("snapshot", "A file that keeps the counters across a restart.", ValueKind::Text),
         optional(
             "snapshot_every",
             "The interval at which it is written, which is the most that a crash loses.",
@@ -55,32 +55,32 @@ static REDIS: Object = Object {
             "redis://127.0.0.1:6379",
             URL,
         ),
-        optional("username", "The user name for the server.", Kind::Text),
+        optional("username", "The user name for the server.", ValueKind::Text),
         optional(
             "password",
             "The password. Take it from the environment: `${REDIS_PASSWORD}`.",
-            Kind::Text,
+            ValueKind::Text,
         ),
-        optional("password_file", "A file with the password, read at the start.", Kind::Text),
+        optional("password_file", "A file with the password, read at the start.", ValueKind::Text),
         optional(
             "sentinel",
             "The user name and password for the sentinels, which have users of their own.",
-            Kind::Object(&SENTINEL),
+            ValueKind::Object(&SENTINEL),
         ),
         optional(
             "ca_file",
             "A file with the certificates (PEM) of trusted authorities; those of the operating system by default.",
-            Kind::Text,
+            ValueKind::Text,
         ),
         optional(
             "prefix",
             "The prefix of all keys, the same on all nodes; `sluicegate:` by default.",
-            Kind::Text,
+            ValueKind::Text,
         ),
         optional(
             "pages",
             "The number of pages that the callers of a limit are spread over, the same on all nodes: a power of two up to 1048576; 65536 by default.",
-            Kind::Whole,
+            ValueKind::Whole,
         ),
         optional(
             "deadline",
@@ -90,12 +90,12 @@ static REDIS: Object = Object {
         optional(
             "nodes",
             "The number of nodes that share the limits, until the server has reported it; 1 to 10000.",
-            Kind::Whole,
+            ValueKind::Whole,
         ),
         optional(
             "deny_cache",
             "Whether known refusals are answered locally, without a call to the server; `on` by default.",
-            Kind::OneOf(&["on", "off"]),
+            ValueKind::OneOf(&["on", "off"]),
         ),
     ],
     free_fields: None,
@@ -109,20 +109,20 @@ static SENTINEL: Object = Object {
         optional(
             "username",
             "The user name for the sentinels; the default user by default.",
-            Kind::Text,
+            ValueKind::Text,
         ),
         optional(
             "password",
             "The password. Take it from the environment: `${SENTINEL_PASSWORD}`.",
-            Kind::Text,
+            ValueKind::Text,
         ),
-        optional("password_file", "A file with the password, read at the start.", Kind::Text),
+        optional("password_file", "A file with the password, read at the start.", ValueKind::Text),
     ],
     free_fields: None,
     hint: None,
 };
 
-const URL: Kind = Kind::Pattern {
+const URL: ValueKind = ValueKind::Pattern {
     what: "the URL of a store",
     example: "redis://127.0.0.1:6379",
     regex: r"^rediss?(\+(sentinel|cluster))?://.+$",

@@ -44,13 +44,13 @@ impl Weekday {
         let mut days = Self::all().zip(NAMES);
         match days.find(|(_, (short, long))| is_name(short) || is_name(long)) {
             Some((day, _)) => Ok(day),
-            None => Err(ScheduleError::Day { found: text.to_owned(), meant: meant(text) }),
+            None => Err(ScheduleError::Day { found: text.to_owned(), meant: suggestion(text) }),
         }
     }
 }
 
 /// The day that was probably meant, by its short name: also from `tues` or `thurs`.
-fn meant(text: &str) -> Option<&'static str> {
+fn suggestion(text: &str) -> Option<&'static str> {
     let lower = text.to_ascii_lowercase();
     let begins = NAMES.into_iter().find(|(short, _)| lower.starts_with(short));
     begins.map(|(short, _)| short).or_else(|| {

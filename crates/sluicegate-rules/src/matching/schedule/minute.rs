@@ -32,7 +32,7 @@ impl Minute {
         });
         let read = read.and_then(|(hour, minute)| Some((hour.parse().ok()?, minute.parse().ok()?)));
         let Some((hour, minute)) = read else {
-            return Err(ScheduleError::Time { found: text.to_owned(), meant: meant(text) });
+            return Err(ScheduleError::Time { found: text.to_owned(), meant: suggestion(text) });
         };
         Self::of(hour, minute).ok_or_else(|| ScheduleError::TooLate { found: text.to_owned() })
     }
@@ -52,7 +52,7 @@ fn is_digits(hour: &str, minute: &str) -> bool {
 }
 
 /// The time that was probably meant by `9`, `9am`, `5:30 pm`, `17.30`, `0900` or `17:30:00`.
-fn meant(text: &str) -> Option<Minute> {
+fn suggestion(text: &str) -> Option<Minute> {
     let lower = text.to_ascii_lowercase();
     let (time, noon) = if let Some(time) = lower.strip_suffix("am") {
         (time, Some(0))

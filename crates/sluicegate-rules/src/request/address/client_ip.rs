@@ -51,7 +51,7 @@ pub(crate) struct Proxies {
 
 /// The client address of a request, and how it was found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Client {
+pub(crate) struct ClientAddress {
     /// Canonical: an IPv4-mapped IPv6 address is stored as IPv4.
     pub(crate) address: IpAddr,
     pub(crate) found: Provenance,
@@ -75,14 +75,14 @@ impl Proxies {
         &self,
         peer: IpAddr,
         lines: impl DoubleEndedIterator<Item = &'h [u8]>,
-    ) -> Client {
+    ) -> ClientAddress {
         let peer = peer.to_canonical();
         match &self.trust {
             TrustPolicy::None | TrustPolicy::Hops(0) => {
-                return Client { address: peer, found: Provenance::Peer };
+                return ClientAddress { address: peer, found: Provenance::Peer };
             }
             TrustPolicy::Networks(networks) if !networks.contains(peer) => {
-                return Client { address: peer, found: Provenance::Untrusted };
+                return ClientAddress { address: peer, found: Provenance::Untrusted };
             }
             TrustPolicy::Networks(_) | TrustPolicy::Hops(_) => {}
         }
@@ -103,9 +103,9 @@ impl Proxies {
         peer: IpAddr,
         entries: impl Iterator<Item = &'h [u8]>,
         read: fn(&[u8]) -> Option<IpAddr>,
-    ) -> Client {
+    ) -> ClientAddress {
         match &self.trust {
-            TrustPolicy::None => Client { address: peer, found: Provenance::Peer },
+            TrustPolicy::None => ClientAddress { address: peer, found: Provenance::Peer },
             TrustPolicy::Networks(networks) => past_networks(networks, peer, entries.map(read)),
             TrustPolicy::Hops(hops) => past_hops(*hops, peer, entries, read),
         }
@@ -117,26 +117,29 @@ fn past_networks(
     trusted: &Networks,
     peer: IpAddr,
     addresses: impl Iterator<Item = Option<IpAddr>>,
-) -> Client {
+) -> ClientAddress {
     // A trusted proxy vouches for the entry to its left, and only as long as the chain is
     // unbroken: an unreadable entry ends it.
     let mut nearest = peer;
     let mut hops = 0;
     for address in addresses {
         if hops == LONGEST_WALK {
-            return Client { address: nearest, found: Provenance::TooMany };
+            return ClientAddress { address: nearest, found: Provenance::TooMany };
         }
         hops += 1;
         let Some(address) = address else {
-            return Client { address: nearest, found: Provenance::Unreadable { entry: hops } };
+            return ClientAddress {
+                address: nearest,
+                found: Provenance::Unreadable { entry: hops },
+            };
         };
         if !trusted.contains(address) {
-            return Client { address, found: Provenance::ForwardedBy { hops } };
+            return ClientAddress { address, found: Provenance::ForwardedBy { hops } };
         }
         nearest = address;
     }
     let found = if hops == 0 { Provenance::NoHeader } else { Provenance::AllTrusted { hops } };
-    Client { address: nearest, found }
+    ClientAddress { address: nearest, found }
 }
 
 /// The entry that the outermost of `hops` proxies wrote; entries of inner proxies are not parsed.
@@ -145,36 +148,38 @@ fn past_hops<'h>(
     peer: IpAddr,
     entries: impl Iterator<Item = &'h [u8]>,
     read: fn(&[u8]) -> Option<IpAddr>,
-) -> Client {
+) -> ClientAddress {
     let mut seen = 0;
     for entry in entries {
         if seen == LONGEST_WALK {
-            return Client { address: peer, found: Provenance::TooMany };
+            return ClientAddress { address: peer, found: Provenance::TooMany };
         }
         seen += 1;
         if seen == hops {
             return match read(entry) {
-                Some(address) => Client { address, found: Provenance::ForwardedBy { hops } },
-                None => Client { address: peer, found: Provenance::Unreadable { entry: hops } },
+                Some(address) => ClientAddress { address, found: Provenance::ForwardedBy { hops } },
+                None => {
+                    ClientAddress { address: peer, found: Provenance::Unreadable { entry: hops } }
+                }
             };
         }
     }
     let found = if seen == 0 { Provenance::NoHeader } else { Provenance::TooFew { entries: seen } };
-    Client { address: peer, found }
+    ClientAddress { address: peer, found }
 }
 
 /// The address in a single-valued header, if the header is present exactly once.
-fn only_address<'h>(peer: IpAddr, mut lines: impl Iterator<Item = &'h [u8]>) -> Client {
+fn only_address<'h>(peer: IpAddr, mut lines: impl Iterator<Item = &'h [u8]>) -> ClientAddress {
     let Some(line) = lines.next() else {
-        return Client { address: peer, found: Provenance::NoHeader };
+        return ClientAddress { address: peer, found: Provenance::NoHeader };
     };
     // A proxy that sets the header replaces it, so a second line comes from the sender, and there
     // is no way to see which of the two does.
     if lines.next().is_some() {
-        return Client { address: peer, found: Provenance::Repeated };
+        return ClientAddress { address: peer, found: Provenance::Repeated };
     }
     match parse::read(line) {
-        Some(address) => Client { address, found: Provenance::ForwardedBy { hops: 1 } },
-        None => Client { address: peer, found: Provenance::Unreadable { entry: 1 } },
+        Some(address) => ClientAddress { address, found: Provenance::ForwardedBy { hops: 1 } },
+        None => ClientAddress { address: peer, found: Provenance::Unreadable { entry: 1 } },
     }
 }

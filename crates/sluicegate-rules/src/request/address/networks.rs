@@ -8,7 +8,7 @@ use std::net::IpAddr;
 
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
-pub(crate) use self::cidr::Entry;
+pub(crate) use self::cidr::NetworkEntry;
 
 /// A set of networks and single addresses.
 ///
@@ -46,8 +46,8 @@ fn last_before<T>(sorted: &[T], end: usize) -> Option<&T> {
     sorted.get(..end)?.last()
 }
 
-impl FromIterator<Entry> for Networks {
-    fn from_iter<I: IntoIterator<Item = Entry>>(entries: I) -> Self {
+impl FromIterator<NetworkEntry> for Networks {
+    fn from_iter<I: IntoIterator<Item = NetworkEntry>>(entries: I) -> Self {
         let (mut v4, mut v6) = (Vec::new(), Vec::new());
         for entry in entries {
             for network in entry.networks() {

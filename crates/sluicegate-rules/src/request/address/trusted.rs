@@ -3,7 +3,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use super::networks::{Entry, Networks};
+use super::networks::{NetworkEntry, Networks};
 
 /// Networks that may report where a connection comes from.
 ///
@@ -27,7 +27,7 @@ impl TrustedNetworks {
     pub fn parse<T: AsRef<str>>(
         texts: impl IntoIterator<Item = T>,
     ) -> Result<Self, InvalidNetwork> {
-        let entries = texts.into_iter().map(|text| text.as_ref().parse::<Entry>());
+        let entries = texts.into_iter().map(|text| text.as_ref().parse::<NetworkEntry>());
         let networks = entries.collect::<Result<Networks, _>>();
         networks.map(Self).map_err(|error| InvalidNetwork(error.to_string()))
     }

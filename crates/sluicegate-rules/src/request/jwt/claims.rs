@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Number, Value};
 use sluicegate_core::{Span, Time};
 
-use super::rejected::Rejected;
+use super::rejection::TokenRejection;
 use super::token::read_json;
 
 const MICROS_PER_SECOND: i128 = 1_000_000;
@@ -19,10 +19,10 @@ pub(crate) struct Claims {
 }
 
 impl Claims {
-    pub(super) fn read(payload: &[u8]) -> Result<Self, Rejected> {
+    pub(super) fn read(payload: &[u8]) -> Result<Self, TokenRejection> {
         match read_json(payload)? {
             Value::Object(claims) => Ok(Self { claims }),
-            _ => Err(Rejected::Malformed),
+            _ => Err(TokenRejection::Malformed),
         }
     }
 
@@ -46,25 +46,25 @@ impl Claims {
     ///
     /// A token is valid from `nbf` up to, not including, `exp` (RFC 7519, 4.1.4 and 4.1.5); one
     /// with neither is always valid.
-    pub(super) fn check_time(&self, now: Time, leeway: Span) -> Result<(), Rejected> {
+    pub(super) fn check_time(&self, now: Time, leeway: Span) -> Result<(), TokenRejection> {
         let now = i128::from(now.as_micros());
         let leeway = i128::from(leeway.as_micros());
         if self.micros("exp")?.is_some_and(|expiry| now >= expiry.saturating_add(leeway)) {
-            return Err(Rejected::Expired);
+            return Err(TokenRejection::Expired);
         }
         if self.micros("nbf")?.is_some_and(|start| now.saturating_add(leeway) < start) {
-            return Err(Rejected::NotYet);
+            return Err(TokenRejection::NotYet);
         }
         Ok(())
     }
 
-    pub(super) fn check_issuer(&self, issuer: &str) -> Result<(), Rejected> {
+    pub(super) fn check_issuer(&self, issuer: &str) -> Result<(), TokenRejection> {
         let given = self.claims.get("iss").and_then(Value::as_str);
-        if given == Some(issuer) { Ok(()) } else { Err(Rejected::Issuer) }
+        if given == Some(issuer) { Ok(()) } else { Err(TokenRejection::Issuer) }
     }
 
     /// Checks that one of the audiences matches; a token may have several.
-    pub(super) fn check_audience(&self, audience: &[String]) -> Result<(), Rejected> {
+    pub(super) fn check_audience(&self, audience: &[String]) -> Result<(), TokenRejection> {
         let ours = |value: &Value| {
             value.as_str().is_some_and(|given| audience.iter().any(|name| name == given))
         };
@@ -73,21 +73,22 @@ impl Claims {
             Some(name) => ours(name),
             None => false,
         };
-        if meant { Ok(()) } else { Err(Rejected::Audience) }
+        if meant { Ok(()) } else { Err(TokenRejection::Audience) }
     }
 
     /// A time claim in microseconds.
     ///
     /// A claim that is not a number makes the token malformed: its validity was meant to be
     /// limited, so it must not be valid for ever.
-    fn micros(&self, claim: &str) -> Result<Option<i128>, Rejected> {
+    fn micros(&self, claim: &str) -> Result<Option<i128>, TokenRejection> {
         let Some(value) = self.claims.get(claim) else { return Ok(None) };
-        let Value::Number(seconds) = value else { return Err(Rejected::Malformed) };
+        let Value::Number(seconds) = value else { return Err(TokenRejection::Malformed) };
         let whole = seconds.as_i64().map(i128::from).or(seconds.as_u64().map(i128::from));
         if let Some(whole) = whole {
             return Ok(Some(whole * MICROS_PER_SECOND));
         }
-        let seconds = seconds.as_f64().filter(|it| it.is_finite()).ok_or(Rejected::Malformed)?;
+        let seconds =
+            seconds.as_f64().filter(|it| it.is_finite()).ok_or(TokenRejection::Malformed)?;
         #[allow(clippy::cast_possible_truncation, reason = "saturates, which is meant")]
         let micros = (seconds * 1e6).round() as i128;
         Ok(Some(micros))

@@ -25,7 +25,7 @@ const RSA_IDENTIFIER: &[u8] = b"\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01";
 
 /// Parses the single public key in a PEM text; text around it is skipped.
 pub(super) fn read(text: &[u8]) -> Result<(KeyKind, DecodingKey), JwtKeyError> {
-    let block = Block::find(text)?;
+    let block = PemBlock::find(text)?;
     match block.label {
         "PUBLIC KEY" => read_public_key(&block.der()?),
         "RSA PUBLIC KEY" => read_rsa(&block.der()?),
@@ -36,12 +36,12 @@ pub(super) fn read(text: &[u8]) -> Result<(KeyKind, DecodingKey), JwtKeyError> {
 }
 
 /// The content between a `BEGIN` and an `END` line.
-pub(super) struct Block<'a> {
+pub(super) struct PemBlock<'a> {
     label: &'a str,
     body: &'a str,
 }
 
-impl<'a> Block<'a> {
+impl<'a> PemBlock<'a> {
     pub(super) fn find(text: &'a [u8]) -> Result<Self, JwtKeyError> {
         let text = core::str::from_utf8(text).map_err(|_| JwtKeyError::NotPem)?;
         let (_, rest) = text.split_once("-----BEGIN ").ok_or(JwtKeyError::NotPem)?;

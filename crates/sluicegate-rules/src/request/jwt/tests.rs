@@ -49,7 +49,7 @@ fn all_algorithms() -> [(Algorithm, KeySource<'static>); 12] {
 
 /// The private side of an algorithm's key.
 fn signing_key(algorithm: Algorithm) -> EncodingKey {
-    let der = |pem| pem::Block::find(pem).and_then(|block| block.der()).expect("a test key");
+    let der = |pem| pem::PemBlock::find(pem).and_then(|block| block.der()).expect("a test key");
     match name(algorithm).get(..2) {
         Some("HS") => EncodingKey::from_secret(SECRET),
         Some("ES") if algorithm == Algorithm::ES256 => EncodingKey::from_ec_der(&der(P256_PRIVATE)),
@@ -93,7 +93,7 @@ fn hs256() -> Verifier {
 }
 
 /// The subject of a token, if it is accepted.
-fn subject(verifier: &Verifier, token: impl AsRef<[u8]>) -> Result<String, Rejected> {
+fn subject(verifier: &Verifier, token: impl AsRef<[u8]>) -> Result<String, TokenRejection> {
     let claims = verifier.claims(token.as_ref(), NOW)?;
     Ok(claims.text("sub").map(std::borrow::Cow::into_owned).unwrap_or_default())
 }

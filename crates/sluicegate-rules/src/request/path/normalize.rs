@@ -16,7 +16,7 @@ pub(super) struct Interpretation {
     pub(super) encoded_backslash: Slash,
     /// The meaning of `\`.
     pub(super) backslash: Slash,
-    pub(super) parameters: Parameters,
+    pub(super) parameters: PathParameters,
     pub(super) dots: Dots,
 }
 
@@ -29,7 +29,7 @@ pub(super) enum Slash {
 
 /// The treatment of `;` and the rest of its segment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Parameters {
+pub(super) enum PathParameters {
     Cut,
     Text,
 }
@@ -48,13 +48,13 @@ pub(super) enum Dots {
 
 impl Interpretation {
     /// Whether this character ends a segment.
-    fn separates(self, unit: Unit) -> bool {
+    fn separates(self, unit: PathChar) -> bool {
         let slash = match unit {
-            Unit::Raw(b'/') => Slash::Separates,
-            Unit::Raw(b'\\') => self.backslash,
-            Unit::Encoded(b'/') => self.encoded_slash,
-            Unit::Encoded(b'\\') => self.encoded_backslash,
-            Unit::Raw(_) | Unit::Encoded(_) => Slash::Text,
+            PathChar::Raw(b'/') => Slash::Separates,
+            PathChar::Raw(b'\\') => self.backslash,
+            PathChar::Encoded(b'/') => self.encoded_slash,
+            PathChar::Encoded(b'\\') => self.encoded_backslash,
+            PathChar::Raw(_) | PathChar::Encoded(_) => Slash::Text,
         };
         slash == Slash::Separates
     }
@@ -73,13 +73,13 @@ pub(super) struct Observed {
 }
 
 impl Observed {
-    fn note(&mut self, unit: Unit) {
+    fn note(&mut self, unit: PathChar) {
         match unit {
-            Unit::Encoded(b'/') => self.encoded_slash = true,
-            Unit::Encoded(b'\\') => self.encoded_backslash = true,
-            Unit::Raw(b'\\') => self.backslash = true,
-            Unit::Raw(b';') => self.parameters = true,
-            Unit::Raw(_) | Unit::Encoded(_) => {}
+            PathChar::Encoded(b'/') => self.encoded_slash = true,
+            PathChar::Encoded(b'\\') => self.encoded_backslash = true,
+            PathChar::Raw(b'\\') => self.backslash = true,
+            PathChar::Raw(b';') => self.parameters = true,
+            PathChar::Raw(_) | PathChar::Encoded(_) => {}
         }
     }
 }
@@ -102,7 +102,7 @@ pub(super) fn write(
             segments.close();
             segments.open();
             in_parameters = false;
-        } else if unit == Unit::Raw(b';') && reading.parameters == Parameters::Cut {
+        } else if unit == PathChar::Raw(b';') && reading.parameters == PathParameters::Cut {
             in_parameters = true;
         } else if !in_parameters {
             push(segments.out, as_text(unit), folding.ignores_case());
@@ -113,16 +113,16 @@ pub(super) fn write(
 }
 
 /// Encodes a character that is text here but would read as structure.
-fn as_text(unit: Unit) -> Unit {
+fn as_text(unit: PathChar) -> PathChar {
     match unit {
-        Unit::Raw(byte @ (b';' | b'\\')) => Unit::Encoded(byte),
+        PathChar::Raw(byte @ (b';' | b'\\')) => PathChar::Encoded(byte),
         _ => unit,
     }
 }
 
 /// One character of the path: raw, or percent-encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unit {
+pub(super) enum PathChar {
     Raw(u8),
     Encoded(u8),
 }
@@ -130,14 +130,14 @@ pub(super) enum Unit {
 /// The first character of `text`, and the rest.
 ///
 /// A percent sign without two hexadecimal digits is text.
-pub(super) fn first_unit(text: &[u8]) -> Option<(Unit, &[u8])> {
+pub(super) fn first_unit(text: &[u8]) -> Option<(PathChar, &[u8])> {
     if let [b'%', high, low, behind @ ..] = text
         && let (Some(high), Some(low)) = (hex_value(*high), hex_value(*low))
     {
-        return Some((Unit::Encoded(high << 4 | low), behind));
+        return Some((PathChar::Encoded(high << 4 | low), behind));
     }
     let (&first, behind) = text.split_first()?;
-    Some((Unit::Raw(first), behind))
+    Some((PathChar::Raw(first), behind))
 }
 
 /// The value of one hexadecimal digit.
@@ -151,15 +151,15 @@ fn hex_value(digit: u8) -> Option<u8> {
 }
 
 /// Appends one character in its normalized spelling.
-pub(super) fn push(out: &mut Buffer, unit: Unit, ignore_case: bool) {
+pub(super) fn push(out: &mut Buffer, unit: PathChar, ignore_case: bool) {
     // Decoded, these would read as structure, so they stay encoded.
     let escape = match unit {
-        Unit::Encoded(b'/') => Some(*b"%2F"),
-        Unit::Encoded(b'\\') => Some(*b"%5C"),
-        Unit::Encoded(b'?') => Some(*b"%3F"),
-        Unit::Encoded(b'#') => Some(*b"%23"),
-        Unit::Encoded(b';') => Some(*b"%3B"),
-        Unit::Encoded(_) | Unit::Raw(_) => None,
+        PathChar::Encoded(b'/') => Some(*b"%2F"),
+        PathChar::Encoded(b'\\') => Some(*b"%5C"),
+        PathChar::Encoded(b'?') => Some(*b"%3F"),
+        PathChar::Encoded(b'#') => Some(*b"%23"),
+        PathChar::Encoded(b';') => Some(*b"%3B"),
+        PathChar::Encoded(_) | PathChar::Raw(_) => None,
     };
     if let Some(mut escape) = escape {
         if ignore_case {
@@ -168,7 +168,7 @@ pub(super) fn push(out: &mut Buffer, unit: Unit, ignore_case: bool) {
         out.extend_from_slice(&escape);
         return;
     }
-    let (Unit::Raw(byte) | Unit::Encoded(byte)) = unit;
+    let (PathChar::Raw(byte) | PathChar::Encoded(byte)) = unit;
     out.push(if ignore_case { byte.to_ascii_lowercase() } else { byte });
     keep_percent_text(out);
 }

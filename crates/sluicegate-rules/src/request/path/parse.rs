@@ -6,18 +6,18 @@ use core::ops::Range;
 
 use super::error::PatternError;
 use super::glob::Glob;
-use super::normalize::{Buffer, Unit, first_unit, push};
-use super::segment::Segment;
+use super::normalize::{Buffer, PathChar, first_unit, push};
+use super::segment::PatternSegment;
 
 /// More segments than any route has; bounds the depth of a lookup.
 const MOST_SEGMENTS: usize = 128;
 
 /// Parses a pattern into its normalized text and its segments.
-pub(super) fn read(text: &str) -> Result<(Box<str>, Box<[Segment]>), PatternError> {
+pub(super) fn read(text: &str) -> Result<(Box<str>, Box<[PatternSegment]>), PatternError> {
     starts_at_root(text)?;
     foreign_syntax::refuse(text)?;
     let mut tidy = String::new();
-    let mut segments: Vec<Segment> = Vec::new();
+    let mut segments: Vec<PatternSegment> = Vec::new();
     let mut start = 0;
     for part in text.split('/') {
         let range = start..start + part.len();
@@ -28,7 +28,7 @@ pub(super) fn read(text: &str) -> Result<(Box<str>, Box<[Segment]>), PatternErro
         }
         let segment = read_segment(part, &range, &segments)?;
         // A gap after a gap means nothing either.
-        if segment == Segment::Gap && segments.last() == Some(&Segment::Gap) {
+        if segment == PatternSegment::Gap && segments.last() == Some(&PatternSegment::Gap) {
             continue;
         }
         if segments.len() == MOST_SEGMENTS {
@@ -78,12 +78,12 @@ fn starts_at_root(text: &str) -> Result<(), PatternError> {
 fn read_segment(
     part: &str,
     range: &Range<usize>,
-    earlier: &[Segment],
-) -> Result<Segment, PatternError> {
+    earlier: &[PatternSegment],
+) -> Result<PatternSegment, PatternError> {
     let refuse = |message: &str, help: &str| Err(PatternError::new(range.clone(), message, help));
     match part {
-        "**" => return Ok(Segment::Gap),
-        "*" => return Ok(Segment::Any(None)),
+        "**" => return Ok(PatternSegment::Gap),
+        "*" => return Ok(PatternSegment::Any(None)),
         "." | ".." => {
             let message = format!("`{part}` is resolved before a path is compared with a pattern");
             return refuse(&message, "write the path that it leads to");
@@ -94,7 +94,7 @@ fn read_segment(
         return refuse("`***` has no meaning", "write `**` for any number of segments");
     }
     if part.contains('{') || part.contains('}') {
-        return read_name(part, range, earlier).map(|name| Segment::Any(Some(name.into())));
+        return read_name(part, range, earlier).map(|name| PatternSegment::Any(Some(name.into())));
     }
     if part.contains("**") {
         let help = "write `*` for any text within a segment, or `/**` for any number of segments";
@@ -106,7 +106,7 @@ fn read_segment(
 fn read_name<'t>(
     part: &'t str,
     range: &Range<usize>,
-    earlier: &[Segment],
+    earlier: &[PatternSegment],
 ) -> Result<&'t str, PatternError> {
     let refuse = |message: &str, help: &str| Err(PatternError::new(range.clone(), message, help));
     let Some(open) = part.find('{') else {
@@ -148,7 +148,7 @@ fn is_in_name(c: char) -> bool {
 }
 
 /// Parses a segment of text, with or without stars, into the spelling of normalized paths.
-fn read_text(part: &str, start: usize) -> Result<Segment, PatternError> {
+fn read_text(part: &str, start: usize) -> Result<PatternSegment, PatternError> {
     let mut pieces: Vec<Box<[u8]>> = Vec::new();
     let mut piece = Buffer::new();
     let mut rest = part.as_bytes();
@@ -157,12 +157,12 @@ fn read_text(part: &str, start: usize) -> Result<Segment, PatternError> {
         let range = at..at + rest.len() - after.len();
         rest = after;
         match unit {
-            Unit::Raw(b'*') => pieces.push(core::mem::take(&mut piece).as_slice().into()),
-            Unit::Raw(b'%') => {
+            PathChar::Raw(b'*') => pieces.push(core::mem::take(&mut piece).as_slice().into()),
+            PathChar::Raw(b'%') => {
                 let message = "this `%` is not followed by two hexadecimal digits";
                 return Err(PatternError::new(range, message, "write `%25` for a percent sign"));
             }
-            Unit::Encoded(byte) if is_unreserved(byte) => {
+            PathChar::Encoded(byte) if is_unreserved(byte) => {
                 let plain = char::from(byte);
                 let message = format!("paths are decoded first, so `{plain}` never stays encoded");
                 return Err(PatternError::new(range, message, format!("write `{plain}`")));
@@ -171,7 +171,7 @@ fn read_text(part: &str, start: usize) -> Result<Segment, PatternError> {
         }
     }
     pieces.push(piece.as_slice().into());
-    Ok(Glob::of(pieces).map_or_else(Segment::Literal, Segment::Glob))
+    Ok(Glob::of(pieces).map_or_else(PatternSegment::Literal, PatternSegment::Glob))
 }
 
 fn is_unreserved(byte: u8) -> bool {

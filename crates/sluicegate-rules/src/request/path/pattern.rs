@@ -5,7 +5,7 @@ use core::fmt;
 use super::error::PatternError;
 use super::folding::Folding;
 use super::parse;
-use super::segment::{Segment, Steps, lay};
+use super::segment::{PatternSegment, Steps, align};
 
 /// A pattern for normalized paths.
 ///
@@ -14,7 +14,7 @@ use super::segment::{Segment, Steps, lay};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Pattern {
     text: Box<str>,
-    segments: Box<[Segment]>,
+    segments: Box<[PatternSegment]>,
 }
 
 impl Pattern {
@@ -32,18 +32,18 @@ impl Pattern {
 
     /// Whether it matches a single path, as it has no `*` and no name.
     pub(crate) fn is_literal(&self) -> bool {
-        self.segments.iter().all(|segment| matches!(segment, Segment::Literal(_)))
+        self.segments.iter().all(|segment| matches!(segment, PatternSegment::Literal(_)))
     }
 
     /// Whether it matches every path.
     pub(crate) fn is_everything(&self) -> bool {
-        matches!(*self.segments, [Segment::Gap])
+        matches!(*self.segments, [PatternSegment::Gap])
     }
 
     /// Whether it matches a normalized path. Only `/**` matches the target `*`.
     pub(crate) fn matches(&self, path: &[u8]) -> bool {
         match Steps::of(path) {
-            Some(steps) => lay(&self.segments, steps, |_, _| ()),
+            Some(steps) => align(&self.segments, steps, |_, _| ()),
             None => self.is_everything(),
         }
     }
@@ -51,7 +51,7 @@ impl Pattern {
     /// The segment of a matching path that `{name}` captures.
     pub(crate) fn capture<'p>(&self, path: &'p [u8], name: &str) -> Option<&'p [u8]> {
         let mut captured = None;
-        let matches = lay(&self.segments, Steps::of(path)?, |segment, step| {
+        let matches = align(&self.segments, Steps::of(path)?, |segment, step| {
             if segment.name() == Some(name) {
                 captured = Some(step);
             }
@@ -61,10 +61,10 @@ impl Pattern {
 
     /// The names in braces, in order.
     pub(crate) fn names(&self) -> impl Iterator<Item = &str> {
-        self.segments.iter().filter_map(Segment::name)
+        self.segments.iter().filter_map(PatternSegment::name)
     }
 
-    pub(super) fn segments(&self) -> &[Segment] {
+    pub(super) fn segments(&self) -> &[PatternSegment] {
         &self.segments
     }
 }

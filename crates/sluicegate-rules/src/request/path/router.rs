@@ -6,32 +6,32 @@ use std::collections::HashMap;
 
 use self::hasher::Hashing;
 use super::pattern::Pattern;
-use super::segment::{Segment, Steps, lay};
+use super::segment::{PatternSegment, Steps, align};
 
 /// Patterns arranged as a tree of their segments, each with a value.
 #[derive(Debug)]
 pub(crate) struct Router<T> {
-    root: Node<T>,
+    root: RouterNode<T>,
 }
 
 #[derive(Debug)]
-struct Node<T> {
+struct RouterNode<T> {
     /// The children for a segment of plain text.
-    literal: HashMap<Box<[u8]>, Node<T>, Hashing>,
+    literal: HashMap<Box<[u8]>, RouterNode<T>, Hashing>,
     /// The child for any segment.
-    any: Option<Box<Node<T>>>,
+    any: Option<Box<RouterNode<T>>>,
     /// Values of the patterns that end here.
     here: Vec<T>,
     /// Values of the patterns that end here with `**`.
     here_and_below: Vec<T>,
     /// Patterns that continue with stars in a segment, or with segments after a `**`.
-    unsorted: Vec<(Box<[Segment]>, T)>,
+    unsorted: Vec<(Box<[PatternSegment]>, T)>,
 }
 
 impl<T: Copy> Router<T> {
     /// Creates a router. Equal patterns are kept separately, each with its own value.
     pub(crate) fn new(pairs: impl IntoIterator<Item = (Pattern, T)>) -> Self {
-        let mut root = Node::default();
+        let mut root = RouterNode::default();
         for (pattern, value) in pairs {
             root.add(pattern.segments(), value);
         }
@@ -48,18 +48,20 @@ impl<T: Copy> Router<T> {
     }
 }
 
-impl<T: Copy> Node<T> {
-    fn add(&mut self, segments: &[Segment], value: T) {
+impl<T: Copy> RouterNode<T> {
+    fn add(&mut self, segments: &[PatternSegment], value: T) {
         match segments {
             [] => self.here.push(value),
-            [Segment::Gap] => self.here_and_below.push(value),
-            [Segment::Literal(text), behind @ ..] => {
+            [PatternSegment::Gap] => self.here_and_below.push(value),
+            [PatternSegment::Literal(text), behind @ ..] => {
                 self.literal.entry(text.clone()).or_default().add(behind, value);
             }
-            [Segment::Any(_), behind @ ..] => {
+            [PatternSegment::Any(_), behind @ ..] => {
                 self.any.get_or_insert_default().add(behind, value);
             }
-            [Segment::Glob(_) | Segment::Gap, ..] => self.unsorted.push((segments.into(), value)),
+            [PatternSegment::Glob(_) | PatternSegment::Gap, ..] => {
+                self.unsorted.push((segments.into(), value))
+            }
         }
     }
 
@@ -67,7 +69,7 @@ impl<T: Copy> Node<T> {
     fn visit(&self, mut steps: Steps<'_>, found: &mut impl FnMut(T)) {
         self.here_and_below.iter().copied().for_each(&mut *found);
         for (segments, value) in &self.unsorted {
-            if lay(segments, steps.clone(), |_, _| ()) {
+            if align(segments, steps.clone(), |_, _| ()) {
                 found(*value);
             }
         }
@@ -84,7 +86,7 @@ impl<T: Copy> Node<T> {
     }
 }
 
-impl<T> Default for Node<T> {
+impl<T> Default for RouterNode<T> {
     fn default() -> Self {
         Self {
             literal: HashMap::default(),

@@ -5,7 +5,7 @@ use super::glob::Glob;
 
 /// One segment of a pattern.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Segment {
+pub(super) enum PatternSegment {
     /// Exactly this text, normalized.
     Literal(Box<[u8]>),
     /// Any one segment: `*`, or `{name}` with its name.
@@ -16,7 +16,7 @@ pub(super) enum Segment {
     Gap,
 }
 
-impl Segment {
+impl PatternSegment {
     pub(super) fn name(&self) -> Option<&str> {
         match self {
             Self::Any(name) => name.as_deref(),
@@ -84,12 +84,12 @@ impl DoubleEndedIterator for Steps<'_> {
 /// end; parts between gaps match at their leftmost position. No part is ever retried with a
 /// different gap before it, so the cost is at most the path length times the pattern length.
 /// Several steps may be reported for a segment; if the result is true, the last one is valid.
-pub(super) fn lay<'p>(
-    segments: &[Segment],
+pub(super) fn align<'p>(
+    segments: &[PatternSegment],
     mut steps: Steps<'p>,
-    mut took: impl FnMut(&Segment, &'p [u8]),
+    mut took: impl FnMut(&PatternSegment, &'p [u8]),
 ) -> bool {
-    let mut parts = segments.split(Segment::is_gap);
+    let mut parts = segments.split(PatternSegment::is_gap);
     let front = parts.next().unwrap_or_default();
     if !take_front(front, &mut steps, &mut took) {
         return false;
@@ -116,9 +116,9 @@ pub(super) fn lay<'p>(
 }
 
 fn take_front<'p>(
-    segments: &[Segment],
+    segments: &[PatternSegment],
     steps: &mut Steps<'p>,
-    took: &mut impl FnMut(&Segment, &'p [u8]),
+    took: &mut impl FnMut(&PatternSegment, &'p [u8]),
 ) -> bool {
     segments.iter().all(|segment| match steps.next() {
         Some(step) if segment.takes(step) => {

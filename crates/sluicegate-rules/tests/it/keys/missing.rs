@@ -2,7 +2,7 @@
 
 use sluicegate_rules::Directory;
 
-use crate::harness::{Call, Decided, Gate, NOVEMBER, rules};
+use crate::harness::{Call, NOVEMBER, PlanResult, TestLimiter, rules};
 
 /// Calls without the identity, in all possible forms.
 fn unnamed() -> Vec<(&'static str, Call)> {
@@ -45,7 +45,7 @@ rules:
 #[test]
 fn unidentified_callers_share_one_counter() {
     for if_missing in ["", ", if_missing: share"] {
-        let gate = Gate::of(&text(if_missing));
+        let gate = TestLimiter::of(&text(if_missing));
         let calls = unnamed();
         for (index, (name, call)) in calls.iter().enumerate() {
             let answer = gate.ask(call);
@@ -60,7 +60,7 @@ fn unidentified_callers_share_one_counter() {
 
 #[test]
 fn a_skipped_rule_does_not_affect_the_others() {
-    let gate = Gate::of(&text(", if_missing: skip"));
+    let gate = TestLimiter::of(&text(", if_missing: skip"));
     for (name, call) in unnamed() {
         let answer = gate.admit(5, &call);
         assert_eq!(answer.asked, ["everybody"], "{name}");
@@ -71,10 +71,10 @@ fn a_skipped_rule_does_not_affect_the_others() {
 
 #[test]
 fn a_rule_that_requires_an_identity_refuses_without_it() {
-    let gate = Gate::of(&text(", if_missing: 401"));
+    let gate = TestLimiter::of(&text(", if_missing: 401"));
     for (name, call) in unnamed() {
         let answer = gate.refuse(&call);
-        assert_eq!(answer.outcome, Decided::Unidentified("user".to_owned()), "{name}");
+        assert_eq!(answer.outcome, PlanResult::Unidentified("user".to_owned()), "{name}");
     }
     // Nothing was charged.
     assert_eq!(gate.admit(1, &Call::new().header("x-user", "42")).left("everybody"), Some(999));
@@ -83,12 +83,12 @@ fn a_rule_that_requires_an_identity_refuses_without_it() {
 #[test]
 fn the_setting_of_a_rule_overrides_that_of_an_identity() {
     for (identity, rule, outcome) in [
-        ("401", "share", Decided::Asked),
-        ("share", "401", Decided::Unidentified("user".to_owned())),
-        ("skip", "401", Decided::Unidentified("user".to_owned())),
-        ("401", "skip", Decided::Asked),
+        ("401", "share", PlanResult::Asked),
+        ("share", "401", PlanResult::Unidentified("user".to_owned())),
+        ("skip", "401", PlanResult::Unidentified("user".to_owned())),
+        ("401", "skip", PlanResult::Asked),
     ] {
-        let gate = Gate::of(&format!(
+        let gate = TestLimiter::of(&format!(
             "
 identify: {{ user: {{ header: x-user, if_missing: {identity} }} }}
 rules: [{{ name: per-user, key: user, limit: 1/min, if_missing: {rule} }}]
@@ -166,17 +166,18 @@ fn every_source_treats_empty_values_as_missing() {
         let text = format!(
             "identify: {{ who: {source} }}\nrules: [{{ name: a, key: who, limit: 1/min }}]"
         );
-        let gate = Gate::of(&text);
+        let gate = TestLimiter::of(&text);
         gate.admit(1, &calls[0]);
         for call in &calls {
             let answer = gate.refuse(call);
             assert_eq!(answer.rule.as_deref(), Some("a"), "{source} {call:?}");
         }
-        let demanding = Gate::of(&text.replace("limit: 1/min", "limit: 1/min, if_missing: 401"));
+        let demanding =
+            TestLimiter::of(&text.replace("limit: 1/min", "limit: 1/min, if_missing: 401"));
         for call in &calls {
             assert_eq!(
                 demanding.ask(call).outcome,
-                Decided::Unidentified("who".to_owned()),
+                PlanResult::Unidentified("who".to_owned()),
                 "{source} {call:?}"
             );
         }
@@ -201,6 +202,6 @@ rules: [{{ name: a, key: user, limit: 5/min, mode: {mode} }}]
         let rules = rules(&text(mode));
         let explained = rules.explain(&Directory::new(), &call.request(), NOVEMBER).to_string();
         assert!(explained.contains(expected), "{explained}");
-        assert_eq!(Gate::of(&text(mode)).ask(&call).allowed, mode == "shadow");
+        assert_eq!(TestLimiter::of(&text(mode)).ask(&call).allowed, mode == "shadow");
     }
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use sluicegate_rules::{Directory, InMemoryFiles, RuleFile, RuleSet};
 
-use crate::harness::{Call, Gate, NOVEMBER, rules};
+use crate::harness::{Call, NOVEMBER, TestLimiter, rules};
 
 const SECRET: &str = "sk_live_4eC39HqLyjWDarjtT1zdp7dc";
 
@@ -63,7 +63,7 @@ fn no_key_has_a_secret_in_it() {
 
 #[test]
 fn no_slot_and_no_explanation_has_a_secret_in_it() {
-    let answer = Gate::of(TEXT).admit(1, &call());
+    let answer = TestLimiter::of(TEXT).admit(1, &call());
     let slot = answer.slot.unwrap();
     assert!(!shows(slot.as_bytes()));
     let rules: RuleSet =

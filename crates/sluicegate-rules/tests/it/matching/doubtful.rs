@@ -162,8 +162,8 @@ fn a_reading_that_is_no_endpoint_costs_the_default() {
     ] {
         let rules =
             rules(&format!("rules: [{{ name: api, key: [], limit: 1000/min, cost: {cost} }}]"));
-        let call =
-            get("/health/..%2Fcheckout").attribute("units", sluicegate_rules::Value::Whole(9));
+        let call = get("/health/..%2Fcheckout")
+            .attribute("units", sluicegate_rules::AttributeValue::Whole(9));
         assert_eq!(call.price(&rules), price, "{cost}");
     }
 }
@@ -174,7 +174,7 @@ fn every_spelling_has_the_same_checks() {
 rules:
   - { name: checkout, match: { method: POST, path: /checkout }, key: ip, limit: 3/min }
 ";
-    let gate = crate::harness::Gate::of(text);
+    let gate = crate::harness::TestLimiter::of(text);
     let spellings = [
         "/checkout",
         "/checkout/",

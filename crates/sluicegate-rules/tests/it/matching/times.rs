@@ -2,7 +2,7 @@
 
 use sluicegate::{Span, Time};
 
-use crate::harness::{Call, Gate, NOVEMBER, rules};
+use crate::harness::{Call, NOVEMBER, TestLimiter, rules};
 
 const MINUTE: u64 = 60_000_000;
 
@@ -72,7 +72,7 @@ rules: [{ name: rule, key: [], limit: 5/min, match: { time: [{ from: '09:00', to
 
 #[test]
 fn a_rule_applies_only_within_its_hours() {
-    let gate = Gate::at(
+    let gate = TestLimiter::at(
         at(0, 16, 59),
         "rules: [{ name: office, key: ip, limit: 1/day, match: { time: { from: '09:00', to: '17:00' } } }]",
     );

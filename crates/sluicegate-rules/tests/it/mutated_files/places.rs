@@ -1,11 +1,11 @@
 //! The lines that count as near a change.
 
 /// The lines near a change: its list item or section, and the adjacent lines.
-pub(super) struct Around {
+pub(super) struct ChangedPlaces {
     ranges: Vec<(usize, usize)>,
 }
 
-impl Around {
+impl ChangedPlaces {
     /// Returns the lines near a line of both texts, whose items may have different extents.
     pub(super) fn line(before: &str, after: &str, line: usize) -> Self {
         let next_to = (line.saturating_sub(1), line + 1);

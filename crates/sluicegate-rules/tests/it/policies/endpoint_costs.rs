@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sluicegate_rules::Request;
 
-use super::stage::Stage;
+use super::policy_test::PolicyTest;
 
 const ADA: [(&str, &str); 1] = [("x-user-id", "ada")];
 
@@ -22,15 +22,15 @@ fn admits_as_many_of_each_as_the_budget_affords() {
         (request("DELETE", "/video"), 1_000, 60),
     ];
     for (request, count, back) in table {
-        let stage = Stage::of("endpoint-costs");
-        assert_eq!(stage.burst(&request), count, "{request:?}");
-        assert_eq!(stage.come_back("points", &request), Duration::from_millis(back));
+        let policy = PolicyTest::of("endpoint-costs");
+        assert_eq!(policy.burst(&request), count, "{request:?}");
+        assert_eq!(policy.come_back("points", &request), Duration::from_millis(back));
     }
 }
 
 #[test]
 fn spends_one_budget_on_all_of_them() {
-    let stage = Stage::of("endpoint-costs");
+    let policy = PolicyTest::of("endpoint-costs");
     let mut left = 1_000;
     let visits = [
         ("GET", "/profile", 1),
@@ -40,30 +40,30 @@ fn spends_one_budget_on_all_of_them() {
     ];
     for (method, target, cost) in visits {
         left -= cost;
-        assert_eq!(stage.admit(1, &request(method, target)).remaining, left);
+        assert_eq!(policy.admit(1, &request(method, target)).remaining, left);
     }
-    stage.admit(3, &request("POST", "/video"));
+    policy.admit(3, &request("POST", "/video"));
     // 144 are left: no video, but two uploads and a little more.
     let wait = Duration::from_millis((200 - 144) * 60);
-    assert_eq!(stage.refuse("points", &request("POST", "/video")).retry_after, Some(wait));
-    assert_eq!(stage.burst(&request("POST", "/upload")), 2);
-    assert_eq!(stage.burst(&request("GET", "/search")), 8);
-    assert_eq!(stage.burst(&request("GET", "/profile")), 4);
+    assert_eq!(policy.refuse("points", &request("POST", "/video")).retry_after, Some(wait));
+    assert_eq!(policy.burst(&request("POST", "/upload")), 2);
+    assert_eq!(policy.burst(&request("GET", "/search")), 8);
+    assert_eq!(policy.burst(&request("GET", "/profile")), 4);
 }
 
 #[test]
 fn every_spelling_of_a_path_costs_the_same() {
-    let stage = Stage::of("endpoint-costs");
+    let policy = PolicyTest::of("endpoint-costs");
     for target in ["/video", "//video", "/./video", "/%76ideo", "/x/../video?y"] {
-        stage.admit(1, &request("POST", target));
+        policy.admit(1, &request("POST", target));
     }
-    stage.refuse("points", &request("GET", "/profile"));
+    policy.refuse("points", &request("GET", "/profile"));
 }
 
 #[test]
 fn gives_each_user_its_own_budget() {
-    let stage = Stage::of("endpoint-costs");
-    assert_eq!(stage.burst(&request("POST", "/video")), 5);
+    let policy = PolicyTest::of("endpoint-costs");
+    assert_eq!(policy.burst(&request("POST", "/video")), 5);
     let ben = [("x-user-id", "ben")];
-    assert_eq!(stage.burst(&request("POST", "/video").headers(&ben)), 5);
+    assert_eq!(policy.burst(&request("POST", "/video").headers(&ben)), 5);
 }

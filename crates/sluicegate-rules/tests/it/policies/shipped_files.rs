@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use sluicegate_rules::{InMemoryFiles, RuleFile, Severity};
 
 use super::document;
-use super::stage::{folder, names};
+use super::policy_test::{folder, names};
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")

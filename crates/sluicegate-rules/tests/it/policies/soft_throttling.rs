@@ -4,40 +4,40 @@ use std::time::Duration;
 
 use sluicegate_rules::Request;
 
-use super::stage::Stage;
+use super::policy_test::PolicyTest;
 
 #[test]
 fn admits_a_hundred_at_once_ten_slowly_and_no_more() {
-    let stage = Stage::of("soft-throttling");
+    let policy = PolicyTest::of("soft-throttling");
     let headers = [("x-user-id", "ada")];
     let request = Request::new().method("GET").target("/").headers(&headers);
-    stage.wait(Duration::from_secs(15));
+    policy.wait(Duration::from_secs(15));
     for minute in 0..3 {
         for number in 1..=100 {
-            let answer = stage.admit(1, &request);
+            let answer = policy.admit(1, &request);
             assert_eq!(answer.delay, Duration::ZERO, "request {number} of minute {minute}");
         }
         for number in 101..=110 {
-            let answer = stage.admit(1, &request);
+            let answer = policy.admit(1, &request);
             assert_eq!(
                 answer.delay,
                 Duration::from_millis(200),
                 "request {number} of minute {minute}"
             );
         }
-        let wait = stage.refuse("api", &request).retry_after.expect("the next minute comes");
+        let wait = policy.refuse("api", &request).retry_after.expect("the next minute comes");
         assert_eq!(wait, Duration::from_secs(if minute == 0 { 45 } else { 60 }));
-        stage.wait(wait.saturating_sub(Duration::from_micros(1)));
-        stage.refuse("api", &request);
-        stage.wait(Duration::from_micros(1));
+        policy.wait(wait.saturating_sub(Duration::from_micros(1)));
+        policy.refuse("api", &request);
+        policy.wait(Duration::from_micros(1));
     }
 }
 
 #[test]
 fn counts_each_user_by_itself() {
-    let stage = Stage::of("soft-throttling");
+    let policy = PolicyTest::of("soft-throttling");
     for user in ["ada", "ben"] {
         let headers = [("x-user-id", user)];
-        assert_eq!(stage.burst(&Request::new().headers(&headers)), 110);
+        assert_eq!(policy.burst(&Request::new().headers(&headers)), 110);
     }
 }

@@ -17,7 +17,7 @@ pub(super) fn write(
     let strictest = verdict.and_then(Verdict::strictest);
     let enforced = strictest.filter(|strictest| {
         let check = planned.plan().checks().get(strictest.check);
-        check.is_some_and(|check| check.gate() == Mode::Enforce)
+        check.is_some_and(|check| check.mode() == Mode::Enforce)
     });
     let rule = enforced.and_then(|strictest| planned.rule(strictest.check));
     let (rule, reason) = match planned.outcome() {

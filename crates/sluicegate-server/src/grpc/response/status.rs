@@ -7,7 +7,7 @@ use sluicegate_rules::{Evaluation, Purpose};
 
 use super::code;
 use crate::grpc::descriptor::Descriptor;
-use crate::grpc::overrides::{NAME, Override};
+use crate::grpc::overrides::{DescriptorOverride, NAME};
 use crate::grpc::proto::envoy::service::ratelimit::v3::rate_limit_response::rate_limit::Unit;
 use crate::grpc::protobuf_writer::ProtobufWriter;
 use crate::grpc::time_unit;
@@ -24,11 +24,11 @@ mod field {
 pub(super) struct LimitStatus<'a, 'm> {
     pub(super) evaluation: &'a Evaluation<'a>,
     pub(super) descriptor: &'a Descriptor<'m>,
-    pub(super) own: Option<&'a Override>,
+    pub(super) own: Option<&'a DescriptorOverride>,
 }
 
 /// The strictest limit of a descriptor.
-struct Strictest<'a> {
+struct StrictestLimit<'a> {
     index: usize,
     check: &'a Check<'a>,
     decision: &'a Decision,
@@ -68,17 +68,17 @@ impl<'a> LimitStatus<'a, '_> {
     }
 
     /// Returns the strictest limit, if it is enforced and its state is known.
-    fn strictest(&self) -> Option<Strictest<'a>> {
+    fn strictest(&self) -> Option<StrictestLimit<'a>> {
         let verdict = self.evaluation.verdict?;
         let strictest = verdict.strictest()?;
         let (index, decision) = (strictest.check, strictest.decision);
         let check = self.evaluation.planned.plan().checks().get(index)?;
-        let is_reported = check.gate() == Mode::Enforce && !is_unasked(check, verdict);
-        is_reported.then_some(Strictest { index, check, decision })
+        let is_reported = check.mode() == Mode::Enforce && !is_unasked(check, verdict);
+        is_reported.then_some(StrictestLimit { index, check, decision })
     }
 
     /// Returns the amount per unit as configured, or the capacity if that is unknown.
-    fn quota(&self, strictest: &Strictest<'_>) -> (u64, Unit) {
+    fn quota(&self, strictest: &StrictestLimit<'_>) -> (u64, Unit) {
         if let Some(own) = self.own {
             return (u64::from(own.amount), time_unit::response_unit(own.unit));
         }

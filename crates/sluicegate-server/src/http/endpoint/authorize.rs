@@ -9,7 +9,7 @@ use sluicegate::{Clock, Store};
 use sluicegate_rules::RuleLimiter;
 
 use self::forwarded_request::ForwardedRequest;
-use crate::http::Answer;
+use crate::http::HttpResponse;
 use crate::http::endpoint::check;
 use crate::http::request_error::RequestError;
 use crate::metrics::Metrics;
@@ -20,7 +20,7 @@ pub(in crate::http) async fn answer<S: Store>(
     metrics: &Metrics,
     peer: IpAddr,
     head: &Parts,
-) -> Result<Answer, RequestError> {
+) -> Result<HttpResponse, RequestError> {
     let original = ForwardedRequest::of(head).map_err(RequestError::invalid)?;
     let request = original.request(peer);
     let response = gate.decide(&request, |evaluation| {

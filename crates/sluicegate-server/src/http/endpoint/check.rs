@@ -14,7 +14,7 @@ use crate::http::json;
 use crate::http::json::FromJson;
 use crate::http::request_error::RequestError;
 use crate::http::response::CheckResponse;
-use crate::http::{Answer, RequestParts, query};
+use crate::http::{HttpResponse, RequestParts, query};
 use crate::metrics::Metrics;
 
 /// Decides one request.
@@ -22,7 +22,7 @@ pub(in crate::http) async fn answer<S: Store>(
     gate: &RuleLimiter<S>,
     metrics: &Metrics,
     parts: RequestParts<'_>,
-) -> Result<Answer, RequestError> {
+) -> Result<HttpResponse, RequestError> {
     let deny_status = query::deny_status(parts.query, &query::ANY_STATUS);
     let (deny_status, check) = json::both(deny_status, CheckBody::read(parts.body))?;
     let request = check.request();

@@ -2,14 +2,14 @@
 
 use serde::Serialize;
 use sluicegate::Store;
-use sluicegate_rules::{Released, RuleLimiter};
+use sluicegate_rules::{ReleaseOutcome, RuleLimiter};
 
 use crate::http::json;
 use crate::http::request_error::RequestError;
-use crate::http::{Answer, RequestParts, json_response, query, slot_body};
+use crate::http::{HttpResponse, RequestParts, json_response, query, slot_body};
 
 #[derive(Serialize)]
-struct Body {
+struct ReleaseBody {
     released: usize,
     gone: usize,
 }
@@ -18,11 +18,11 @@ struct Body {
 pub(in crate::http) async fn answer<S: Store>(
     gate: &RuleLimiter<S>,
     parts: RequestParts<'_>,
-) -> Result<Answer, RequestError> {
+) -> Result<HttpResponse, RequestError> {
     let no_query = query::none(parts.query);
     let ((), text) = json::both(no_query, slot_body::read(parts.body))?;
     let released = gate.release(&text).await.map_err(slot_body::invalid_slot)?;
-    let Released { released, gone } = released.map_err(RequestError::undecided)?;
+    let ReleaseOutcome { released, gone } = released.map_err(RequestError::undecided)?;
     // Serializing numbers does not fail.
-    Ok(json_response(serde_json::to_vec(&Body { released, gone }).unwrap_or_default()))
+    Ok(json_response(serde_json::to_vec(&ReleaseBody { released, gone }).unwrap_or_default()))
 }

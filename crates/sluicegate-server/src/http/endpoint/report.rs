@@ -11,10 +11,10 @@ use crate::http::json;
 use crate::http::json::writer::{JsonWriter, name};
 use crate::http::request_error::RequestError;
 use crate::http::response::DecisionJson;
-use crate::http::{Answer, RequestParts, json_response, query};
+use crate::http::{HttpResponse, RequestParts, json_response, query};
 
 /// The response: the effects of a report.
-struct Body<'a> {
+struct ReportResponse<'a> {
     /// The number of rules that counted it as a failure …
     counted: u64,
     /// … and of those that counted it as a successful attempt.
@@ -32,16 +32,17 @@ struct Body<'a> {
 pub(in crate::http) async fn answer<S: Store>(
     gate: &RuleLimiter<S>,
     parts: RequestParts<'_>,
-) -> Result<Answer, RequestError> {
+) -> Result<HttpResponse, RequestError> {
     let no_query = query::none(parts.query);
     let ((), report) = json::both(no_query, ReportBody::read(parts.body))?;
     let request = report.request();
-    let response =
-        gate.decide_for(report.purpose(), &request, |evaluation| response(&Body::of(evaluation)));
+    let response = gate.decide_for(report.purpose(), &request, |evaluation| {
+        response(&ReportResponse::of(evaluation))
+    });
     response.await.map_err(RequestError::undecided)
 }
 
-fn response(body: &Body<'_>) -> Answer {
+fn response(body: &ReportResponse<'_>) -> HttpResponse {
     let mut out = Vec::new();
     let mut object = JsonWriter::begin(&mut out);
     object.number(name!("counted"), body.counted);
@@ -54,7 +55,7 @@ fn response(body: &Body<'_>) -> Answer {
     json_response(out)
 }
 
-impl<'a> Body<'a> {
+impl<'a> ReportResponse<'a> {
     const EMPTY: Self = Self {
         counted: 0,
         settled: 0,

@@ -5,21 +5,21 @@ use std::borrow::Cow;
 use serde::Serialize;
 use sluicegate::{Cost, Decision, Refusal, Store};
 use sluicegate_http::FieldError;
-use sluicegate_rules::{RuleLimiter, Settled, SettledLimit};
+use sluicegate_rules::{RuleLimiter, SettleOutcome, SettledLimit};
 
 use crate::http::json;
-use crate::http::json::{ErrorCollector, Field as _, JsonValue};
+use crate::http::json::{ErrorCollector, JsonField as _, JsonValue};
 use crate::http::request_error::RequestError;
-use crate::http::{Answer, RequestParts, json_response, query};
+use crate::http::{HttpResponse, RequestParts, json_response, query};
 
 /// A field of the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Field {
+enum SettleField {
     Reservation,
     Cost,
 }
 
-impl json::Field for Field {
+impl json::JsonField for SettleField {
     const ALL: &'static [Self] = &[Self::Reservation, Self::Cost];
     const EXAMPLE: &'static str =
         r#"{"reservation":"the `reservation` that /v1/check returned","cost":120}"#;
@@ -34,7 +34,7 @@ impl json::Field for Field {
 
 /// The response: the outcome of the settlement.
 #[derive(Serialize)]
-struct Body<'a> {
+struct SettleBody<'a> {
     /// Whether this request has settled the reservation.
     settled: bool,
     reason: Option<&'static str>,
@@ -62,37 +62,39 @@ struct SettleResponse<'a> {
 pub(in crate::http) async fn answer<S: Store>(
     gate: &RuleLimiter<S>,
     parts: RequestParts<'_>,
-) -> Result<Answer, RequestError> {
+) -> Result<HttpResponse, RequestError> {
     let no_query = query::none(parts.query);
     let ((), (text, cost)) = json::both(no_query, read(parts.body))?;
     let settled = gate.settle(&text, cost).await.map_err(|error| {
-        RequestError::invalid(vec![Field::Reservation.error(error.to_string())])
+        RequestError::invalid(vec![SettleField::Reservation.error(error.to_string())])
     })?;
     let settled = settled.map_err(RequestError::undecided)?;
     // Serializing texts and numbers does not fail.
-    Ok(json_response(serde_json::to_vec(&Body::of(&settled, cost)).unwrap_or_default()))
+    Ok(json_response(serde_json::to_vec(&SettleBody::of(&settled, cost)).unwrap_or_default()))
 }
 
 fn read(body: &[u8]) -> Result<(Cow<'_, str>, Cost), Vec<FieldError>> {
     let mut fields = json::object(body)?;
     let mut errors = ErrorCollector::new(&fields);
-    let text = match fields.take(Field::Reservation) {
+    let text = match fields.take(SettleField::Reservation) {
         Some(JsonValue::Text(text)) => Some(text),
         Some(found) => {
             let detail = format!("found {found}; use the `reservation` that /v1/check returned");
-            errors.add(Field::Reservation, detail)
+            errors.add(SettleField::Reservation, detail)
         }
-        None => errors.add(Field::Reservation, "it is missing; send the reservation to settle"),
+        None => {
+            errors.add(SettleField::Reservation, "it is missing; send the reservation to settle")
+        }
     };
-    let cost = match fields.take(Field::Cost) {
-        None => errors.add(Field::Cost, "it is missing; send the actual cost of the request"),
-        found => errors.units(Field::Cost, found, 0),
+    let cost = match fields.take(SettleField::Cost) {
+        None => errors.add(SettleField::Cost, "it is missing; send the actual cost of the request"),
+        found => errors.units(SettleField::Cost, found, 0),
     };
     errors.finish(text.zip(cost))
 }
 
-impl<'a> Body<'a> {
-    fn of(settled: &'a Settled, cost: Cost) -> Self {
+impl<'a> SettleBody<'a> {
+    fn of(settled: &'a SettleOutcome, cost: Cost) -> Self {
         Self {
             settled: settled.is_settled(),
             reason: settled.refusal().map(Refusal::as_str),

@@ -10,12 +10,12 @@ use sluicegate::{Check, CheckError, Clock, Limiter, Plan, Store, Verdict};
 use sluicegate_rules::{HeaderSettings, RuleLimiter};
 use tracing::debug;
 
-use self::body::Throttle;
+use self::body::ThrottleBody;
 use crate::http::json;
 use crate::http::json::FromJson;
 use crate::http::request_error::RequestError;
 use crate::http::response::CheckResponse;
-use crate::http::{Answer, RequestParts, query};
+use crate::http::{HttpResponse, RequestParts, query};
 use crate::metrics::Metrics;
 
 /// Decides one throttle.
@@ -23,9 +23,9 @@ pub(in crate::http) async fn answer<S: Store>(
     gate: &RuleLimiter<S>,
     metrics: &Metrics,
     parts: RequestParts<'_>,
-) -> Result<Answer, RequestError> {
+) -> Result<HttpResponse, RequestError> {
     let deny_status = query::deny_status(parts.query, &query::ANY_STATUS);
-    let (deny_status, throttle) = json::both(deny_status, Throttle::read(parts.body))?;
+    let (deny_status, throttle) = json::both(deny_status, ThrottleBody::read(parts.body))?;
 
     let (check, limiter) = (throttle.check(), gate.limiter());
     let verdict = match limiter.check_at_once(&check) {
@@ -53,7 +53,7 @@ fn plan(check: Check<'_>) -> Plan<'_> {
 }
 
 fn response<'a>(
-    throttle: &Throttle<'_>,
+    throttle: &ThrottleBody<'_>,
     checks: &'a [Check<'a>],
     verdict: &'a Verdict,
     settings: &'a HeaderSettings,
@@ -62,7 +62,7 @@ fn response<'a>(
 }
 
 /// Counts a verdict.
-fn count(metrics: &Metrics, throttle: &Throttle<'_>, verdict: &Verdict) {
+fn count(metrics: &Metrics, throttle: &ThrottleBody<'_>, verdict: &Verdict) {
     metrics.throttled(throttle.algorithm, verdict);
     if !verdict.is_allowed() {
         debug!(algorithm = throttle.algorithm.as_str(), "refused");

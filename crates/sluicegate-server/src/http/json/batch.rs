@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use serde::de::{DeserializeSeed, Deserializer, Error, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use super::fields::{Field, Fields, object};
+use super::fields::{Fields, JsonField, object};
 use sluicegate_http::FieldError;
 
 /// The most requests in a list.
@@ -19,7 +19,7 @@ pub(in crate::http) trait FromJson<'a>: Sized {
     /// A valid list, for error messages.
     const EXAMPLE: &'static str;
     /// The fields of an item.
-    type Field: Field;
+    type Field: JsonField;
 
     /// Builds an item from its fields; the error lists all errors.
     fn from_fields(fields: &mut Fields<'a, Self::Field>) -> Result<Self, Vec<FieldError>>;
@@ -125,7 +125,7 @@ mod tests {
     #[derive(Debug, Clone, Copy, PartialEq, Eq)]
     struct Number;
 
-    impl Field for Number {
+    impl JsonField for Number {
         const ALL: &'static [Self] = &[Self];
         const EXAMPLE: &'static str = r#"{"number":1}"#;
 

@@ -3,7 +3,7 @@
 use sluicegate::Cost;
 
 use super::batch;
-use super::fields::{Field, Fields};
+use super::fields::{Fields, JsonField};
 use super::value::JsonValue;
 use sluicegate_http::FieldError;
 
@@ -15,7 +15,7 @@ pub(in crate::http) struct ErrorCollector {
 
 impl ErrorCollector {
     /// Starts with the errors of the fields themselves.
-    pub(in crate::http) fn new<F: Field>(fields: &Fields<'_, F>) -> Self {
+    pub(in crate::http) fn new<F: JsonField>(fields: &Fields<'_, F>) -> Self {
         Self { errors: fields.errors() }
     }
 
@@ -35,7 +35,7 @@ impl ErrorCollector {
     /// Adds an error of a field, and returns `None` as its value.
     pub(in crate::http) fn add<T>(
         &mut self,
-        field: impl Field,
+        field: impl JsonField,
         detail: impl Into<String>,
     ) -> Option<T> {
         self.push(field.error(detail));
@@ -45,7 +45,7 @@ impl ErrorCollector {
     /// Reads an optional number of units.
     pub(in crate::http) fn units(
         &mut self,
-        field: impl Field,
+        field: impl JsonField,
         found: Option<JsonValue<'_>>,
         least: u64,
     ) -> Option<Cost> {

@@ -19,7 +19,7 @@ const MAX_NAME: usize = 60;
 const MAX_FIELDS: usize = 8;
 
 /// The fields that a kind of body may have.
-pub(in crate::http) trait Field: Copy + PartialEq + 'static {
+pub(in crate::http) trait JsonField: Copy + PartialEq + 'static {
     /// All fields.
     const ALL: &'static [Self];
     /// A valid body, for error messages.
@@ -50,11 +50,11 @@ pub(in crate::http) struct Fields<'a, F> {
 }
 
 /// Parses the body as an object.
-pub(in crate::http) fn object<F: Field>(body: &[u8]) -> Result<Fields<'_, F>, Vec<FieldError>> {
+pub(in crate::http) fn object<F: JsonField>(body: &[u8]) -> Result<Fields<'_, F>, Vec<FieldError>> {
     read(body).map_err(|detail| vec![FieldError::new("body", detail)])
 }
 
-fn read<F: Field>(body: &[u8]) -> Result<Fields<'_, F>, String> {
+fn read<F: JsonField>(body: &[u8]) -> Result<Fields<'_, F>, String> {
     let text = str::from_utf8(body).map_err(|error| {
         format!("it is not UTF-8 from byte {} on; send JSON as UTF-8", error.valid_up_to())
     })?;
@@ -73,7 +73,7 @@ fn read<F: Field>(body: &[u8]) -> Result<Fields<'_, F>, String> {
     Err(format!("found {found}; send an object, as in {}", F::EXAMPLE))
 }
 
-impl<'a, F: Field> Fields<'a, F> {
+impl<'a, F: JsonField> Fields<'a, F> {
     /// Returns the value of a field.
     pub(in crate::http) fn get(&self, field: F) -> Option<&JsonValue<'a>> {
         self.found.get(index_of(field)).and_then(Option::as_ref)
@@ -124,12 +124,12 @@ impl<'a, F: Field> Fields<'a, F> {
     }
 }
 
-fn index_of<F: Field>(field: F) -> usize {
+fn index_of<F: JsonField>(field: F) -> usize {
     const { assert!(F::ALL.len() <= MAX_FIELDS, "a body has more fields than fit") }
     F::ALL.iter().position(|other| *other == field).unwrap_or(MAX_FIELDS)
 }
 
-fn unknown<F: Field>(name: &str) -> String {
+fn unknown<F: JsonField>(name: &str) -> String {
     let known: Vec<_> = F::ALL.iter().map(|field| field.as_str()).collect();
     let meant = closest_word(name, known.iter().copied());
     let meant = meant.map(|meant| format!("did you mean `{meant}`? ")).unwrap_or_default();
@@ -152,7 +152,7 @@ impl<F> Default for Fields<'_, F> {
 }
 
 /// Parses an object into fields in place, because they are too large to move.
-impl<'de, F: Field> DeserializeSeed<'de> for &mut Fields<'de, F> {
+impl<'de, F: JsonField> DeserializeSeed<'de> for &mut Fields<'de, F> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
@@ -160,7 +160,7 @@ impl<'de, F: Field> DeserializeSeed<'de> for &mut Fields<'de, F> {
     }
 }
 
-impl<'de, F: Field> Visitor<'de> for &mut Fields<'de, F> {
+impl<'de, F: JsonField> Visitor<'de> for &mut Fields<'de, F> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -193,7 +193,7 @@ enum FieldName<F> {
     Unknown(String),
 }
 
-impl<'de, F: Field> DeserializeSeed<'de> for FieldNameSeed<F> {
+impl<'de, F: JsonField> DeserializeSeed<'de> for FieldNameSeed<F> {
     type Value = FieldName<F>;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<FieldName<F>, D::Error> {
@@ -201,7 +201,7 @@ impl<'de, F: Field> DeserializeSeed<'de> for FieldNameSeed<F> {
     }
 }
 
-impl<F: Field> Visitor<'_> for FieldNameSeed<F> {
+impl<F: JsonField> Visitor<'_> for FieldNameSeed<F> {
     type Value = FieldName<F>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -1,6 +1,6 @@
 //! Parser for inline commands: a line of words, which may be quoted.
 
-use super::{Argument, MAX_LINE, Parsed, ProtocolError};
+use super::{Argument, MAX_LINE, ParsedCommand, ProtocolError};
 
 /// Parses the line that begins at `start`.
 ///
@@ -9,23 +9,25 @@ pub(super) fn parse(
     bytes: &mut [u8],
     start: usize,
     arguments: &mut Vec<Argument>,
-) -> Result<Parsed, ProtocolError> {
-    let Some(line) = bytes.get_mut(start..) else { return Ok(Parsed::Incomplete { needs: 1 }) };
+) -> Result<ParsedCommand, ProtocolError> {
+    let Some(line) = bytes.get_mut(start..) else {
+        return Ok(ParsedCommand::Incomplete { needs: 1 });
+    };
     let end = line.iter().position(|byte| *byte == b'\n');
     if end.unwrap_or(line.len()) > MAX_LINE {
         return Err(ProtocolError::LongLine);
     }
-    let Some(end) = end else { return Ok(Parsed::Incomplete { needs: line.len() + 1 }) };
+    let Some(end) = end else { return Ok(ParsedCommand::Incomplete { needs: line.len() + 1 }) };
     let line = line.get_mut(..end).unwrap_or_default();
-    let mut words = Words { line, at: 0, written: 0 };
+    let mut words = InlineArguments { line, at: 0, written: 0 };
     while let Some((from, to)) = words.next()? {
         arguments.push(Argument { start: start + from, end: start + to });
     }
-    Ok(Parsed::Complete { length: end + 1 })
+    Ok(ParsedCommand::Complete { length: end + 1 })
 }
 
 /// The words of a line.
-struct Words<'a> {
+struct InlineArguments<'a> {
     line: &'a mut [u8],
     /// The position of the next byte to read.
     at: usize,
@@ -33,7 +35,7 @@ struct Words<'a> {
     written: usize,
 }
 
-impl Words<'_> {
+impl InlineArguments<'_> {
     /// Returns the start and end of the next word, if there is one.
     fn next(&mut self) -> Result<Option<(usize, usize)>, ProtocolError> {
         while self.peek().is_some_and(is_space) {

@@ -26,7 +26,7 @@ fn read(pieces: &[&[u8]]) -> Read {
         needed = loop {
             arguments.clear();
             match parse(&mut bytes, at, &mut arguments) {
-                Ok(Parsed::Complete { length }) => {
+                Ok(ParsedCommand::Complete { length }) => {
                     assert!(length > 0 && at + length <= bytes.len());
                     at += length;
                     let found = arguments.iter().map(|found| found.of(&bytes).to_vec());
@@ -35,7 +35,7 @@ fn read(pieces: &[&[u8]]) -> Read {
                         read.commands.push(found);
                     }
                 }
-                Ok(Parsed::Incomplete { needs }) => {
+                Ok(ParsedCommand::Incomplete { needs }) => {
                     assert!(needs > bytes.len() - at, "it waits for bytes that are there");
                     break needs;
                 }
@@ -92,7 +92,7 @@ fn incomplete_commands_report_the_needed_bytes() {
     ] {
         let mut arguments = Vec::new();
         let parsed = parse(&mut bytes.as_bytes().to_vec(), 0, &mut arguments);
-        assert_eq!(parsed, Ok(Parsed::Incomplete { needs }), "{bytes:?}");
+        assert_eq!(parsed, Ok(ParsedCommand::Incomplete { needs }), "{bytes:?}");
         assert_eq!(arguments, []);
     }
 }
@@ -109,8 +109,8 @@ fn a_command_in_many_pieces_is_not_parsed_with_each() {
         }
         tries += 1;
         match parse(&mut whole[..length].to_vec(), 0, &mut Vec::new()) {
-            Ok(Parsed::Incomplete { needs }) => needed = needs,
-            other => assert_eq!(other, Ok(Parsed::Complete { length: whole.len() })),
+            Ok(ParsedCommand::Incomplete { needs }) => needed = needs,
+            other => assert_eq!(other, Ok(ParsedCommand::Complete { length: whole.len() })),
         }
     }
     assert!(tries < 1_000, "{tries} of {}", whole.len());

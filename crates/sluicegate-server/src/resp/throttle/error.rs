@@ -8,7 +8,7 @@ use crate::resp::reply_writer::Excerpt;
 
 /// An error in the arguments of a `CL.THROTTLE`.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::resp) enum ArgumentError {
+pub(in crate::resp) enum ThrottleArgumentError {
     /// The number of arguments is wrong.
     Usage,
     /// An argument is not a whole number.
@@ -23,7 +23,7 @@ pub(in crate::resp) enum ArgumentError {
     },
 }
 
-impl fmt::Display for ArgumentError {
+impl fmt::Display for ThrottleArgumentError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Cell error: ")?;
         match self {

@@ -1,9 +1,9 @@
 //! A cache of parsed quotas, because clients repeat a few of them.
 
 use sluicegate::{Limit, Quota, Slices, Span};
-use sluicegate_rules::Algorithm;
+use sluicegate_rules::AlgorithmName;
 
-use super::error::ArgumentError;
+use super::error::ThrottleArgumentError;
 use crate::inline_limit;
 
 /// The number of slots.
@@ -38,7 +38,7 @@ pub(super) enum CacheError {
     /// The slot has another limit that is still used.
     Occupied,
     /// The quota is invalid.
-    Invalid(ArgumentError),
+    Invalid(ThrottleArgumentError),
 }
 
 impl Default for LimitCache {
@@ -94,21 +94,22 @@ impl CellQuota {
         CacheSlot(u8::try_from(hash >> 58).unwrap_or_default())
     }
 
-    fn limit(self) -> Result<Limit, ArgumentError> {
+    fn limit(self) -> Result<Limit, ThrottleArgumentError> {
         let Self { max_burst, count, period } = self;
         let positive = |number| u64::try_from(number).ok().filter(|number| *number > 0);
-        let burst =
-            u64::try_from(max_burst).map_err(|_| ArgumentError::NegativeBurst(max_burst))?;
+        let burst = u64::try_from(max_burst)
+            .map_err(|_| ThrottleArgumentError::NegativeBurst(max_burst))?;
         let (Some(count), Some(period)) = (positive(count), positive(period)) else {
             let negative = [count, period].into_iter().find(|number| *number < 0);
-            return Err(negative.map_or(ArgumentError::ZeroRate, ArgumentError::NegativeRate));
+            return Err(negative
+                .map_or(ThrottleArgumentError::ZeroRate, ThrottleArgumentError::NegativeRate));
         };
         let quota = Quota::new(count, Span::from_secs(period));
         let quota = quota.and_then(|quota| quota.with_burst(burst.saturating_add(1)));
-        let quota = quota.map_err(|error| ArgumentError::Quota(error.to_string()))?;
-        inline_limit::limit(Algorithm::TokenBucket, quota, Slices::Weighted(1))
+        let quota = quota.map_err(|error| ThrottleArgumentError::Quota(error.to_string()))?;
+        inline_limit::limit(AlgorithmName::TokenBucket, quota, Slices::Weighted(1))
             // Only the reason, because the name of the limit is internal.
-            .map_err(|error| ArgumentError::Quota(error.reason().to_string()))
+            .map_err(|error| ThrottleArgumentError::Quota(error.reason().to_string()))
     }
 }
 

@@ -1,7 +1,7 @@
 //! Tests of whole reports as users see them.
 
 use super::*;
-use crate::diagnostics::Span;
+use crate::diagnostics::SourceSpan;
 use crate::{parse, validate};
 
 fn environment(name: &str) -> Option<String> {
@@ -218,7 +218,7 @@ fn control_characters_never_reach_the_terminal() {
     let mut sources = SourceMap::default();
     let source = sources.add("ev\u{1b}il.yaml", "a\u{1b}b\u{9b}\u{2066}c");
     let mut diagnostics = Diagnostics::default();
-    let diagnostic = Diagnostic::error(Span::new(source, 0, 1), "code", "message \u{1b}[0m");
+    let diagnostic = Diagnostic::error(SourceSpan::new(source, 0, 1), "code", "message \u{1b}[0m");
     diagnostics.push(diagnostic.label("label \u{1b}").help("help \u{1b}\nand more"));
     let text = Report::new(sources, diagnostics).render(false);
     assert!(!text.contains(['\u{1b}', '\u{9b}', '\u{2066}']), "{text:?}");
@@ -257,7 +257,11 @@ fn diagnostics_are_sorted_by_file_and_position() {
     let mut diagnostics = Diagnostics::default();
     let first = sources.add("rules.yaml", "include: b.yaml\nzzz: 1\nyyy: 1\n");
     let second = sources.add("b.yaml", "rules: 'é\n  x'\n");
-    for span in [Span::new(second, 7, 15), Span::new(first, 23, 26), Span::new(first, 16, 19)] {
+    for span in [
+        SourceSpan::new(second, 7, 15),
+        SourceSpan::new(first, 23, 26),
+        SourceSpan::new(first, 16, 19),
+    ] {
         diagnostics.push(Diagnostic::error(span, "code", "message"));
     }
     let report = Report::new(sources, diagnostics);

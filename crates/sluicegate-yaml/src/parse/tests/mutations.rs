@@ -112,7 +112,7 @@ fn damaged_documents_cause_no_panic_and_spans_are_within_the_text() {
 }
 
 fn inside(node: &Node, sources: &SourceMap) {
-    let good = |span: Span| sources.text(span.source()).get(span.range()).is_some();
+    let good = |span: SourceSpan| sources.text(span.source()).get(span.range()).is_some();
     assert!(good(node.span), "{node:?}");
     for entry in node.entries() {
         assert!(good(entry.key.span), "{entry:?}");

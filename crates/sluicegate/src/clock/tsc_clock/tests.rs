@@ -7,7 +7,7 @@ use std::thread;
 use super::*;
 
 /// A machine of 1 GHz, so that a tick is a nanosecond.
-struct Simulated {
+struct SimulatedMachine {
     ticks: AtomicU64,
     /// Ticks between two reads.
     step: u64,
@@ -16,7 +16,7 @@ struct Simulated {
     broken: AtomicBool,
 }
 
-impl Simulated {
+impl SimulatedMachine {
     fn new(step: u64) -> Self {
         let (ticks, broken) = (AtomicU64::new(1 << 40), AtomicBool::new(false));
         Self { ticks, step, sound: true, broken }
@@ -27,7 +27,7 @@ impl Simulated {
     }
 }
 
-impl TimeSource for Simulated {
+impl TimeSource for SimulatedMachine {
     fn has_sound_ticks(&self) -> bool {
         self.sound
     }
@@ -50,8 +50,8 @@ impl TimeSource for Simulated {
     }
 }
 
-fn measured(step: u64) -> TscClock<Simulated> {
-    let clock = TscClock::new(Simulated::new(step));
+fn measured(step: u64) -> TscClock<SimulatedMachine> {
+    let clock = TscClock::new(SimulatedMachine::new(step));
     clock.nanos();
     clock.source.pass(MEASURED_TICKS);
     clock.nanos();
@@ -59,14 +59,14 @@ fn measured(step: u64) -> TscClock<Simulated> {
     clock
 }
 
-fn off_by(clock: &TscClock<Simulated>) -> u64 {
+fn off_by(clock: &TscClock<SimulatedMachine>) -> u64 {
     let before = clock.source.nanos();
     clock.nanos().abs_diff(before)
 }
 
 #[test]
 fn uses_the_os_clock_until_the_rate_is_measured() {
-    let clock = TscClock::new(Simulated::new(50));
+    let clock = TscClock::new(SimulatedMachine::new(50));
     for _ in 0..1_000 {
         assert!(off_by(&clock) <= 1_000);
         assert_eq!(clock.sequence.0.load(Relaxed), 0);
@@ -121,7 +121,7 @@ fn a_pause_is_as_long_as_the_clock_says() {
 
 #[test]
 fn unsound_ticks_are_never_read() {
-    let clock = TscClock::new(Simulated { sound: false, ..Simulated::new(100) });
+    let clock = TscClock::new(SimulatedMachine { sound: false, ..SimulatedMachine::new(100) });
     for _ in 0..100 {
         assert_eq!(off_by(&clock), 0);
         clock.source.pass(Segment::LENGTH);
@@ -130,7 +130,7 @@ fn unsound_ticks_are_never_read() {
 
 #[test]
 fn clocks_that_cannot_be_read_together_are_not_compared() {
-    let clock = TscClock::new(Simulated::new(1 << 20));
+    let clock = TscClock::new(SimulatedMachine::new(1 << 20));
     clock.nanos();
     assert_eq!(clock.os_until.load(Relaxed), FOR_GOOD);
     assert_eq!(off_by(&clock), 0);
@@ -197,7 +197,7 @@ fn a_line_that_changes_while_it_is_read_is_read_again() {
 
 #[test]
 fn time_never_goes_back_for_any_thread_or_between_them() {
-    let clock = TscClock::new(Simulated::new(1 << 13));
+    let clock = TscClock::new(SimulatedMachine::new(1 << 13));
     let latest = Mutex::new(0);
     thread::scope(|scope| {
         for thread in 0..4 {

@@ -3,11 +3,11 @@
 use sluicegate_core::{Decision, Set, State, Time, decide};
 use smallvec::SmallVec;
 
-use super::{Attempt, Locked, Reservations, SetCells, USUAL};
+use super::{Attempt, LockedCells, Reservations, SetCells, USUAL};
 use crate::clock::Clock;
 use crate::memory::Memory;
 use crate::memory::sync::Backoff;
-use crate::memory::table::Found;
+use crate::memory::table::FoundCell;
 use crate::memory::word::Word;
 use crate::store::Applied;
 
@@ -53,9 +53,9 @@ impl<'s, C: Clock> Pessimistic<'_, 's, C> {
     }
 
     /// Locks all existing counters in order; `None` if one is being moved to another page.
-    fn lock_all(&self) -> Option<SmallVec<[Option<Found<'s>>; USUAL]>> {
-        let mut locked = Locked { cells: SmallVec::new() };
-        let mut all: SmallVec<[Option<Found<'s>>; USUAL]> = SmallVec::new();
+    fn lock_all(&self) -> Option<SmallVec<[Option<FoundCell<'s>>; USUAL]>> {
+        let mut locked = LockedCells { cells: SmallVec::new() };
+        let mut all: SmallVec<[Option<FoundCell<'s>>; USUAL]> = SmallVec::new();
         all.resize(self.names.all.len(), None);
         for index in &self.names.order {
             let mut backoff = Backoff::default();
@@ -82,7 +82,7 @@ impl<'s, C: Clock> Pessimistic<'_, 's, C> {
 /// budget.
 struct TakenStates<'l, 'a, 's, C: Clock> {
     by: &'l Pessimistic<'a, 's, C>,
-    found: SmallVec<[Option<Found<'s>>; USUAL]>,
+    found: SmallVec<[Option<FoundCell<'s>>; USUAL]>,
     states: SmallVec<[State; USUAL]>,
     now: Time,
 }
@@ -90,7 +90,7 @@ struct TakenStates<'l, 'a, 's, C: Clock> {
 impl<'l, 'a, 's, C: Clock> TakenStates<'l, 'a, 's, C> {
     fn new(
         by: &'l Pessimistic<'a, 's, C>,
-        found: SmallVec<[Option<Found<'s>>; USUAL]>,
+        found: SmallVec<[Option<FoundCell<'s>>; USUAL]>,
         now: Time,
     ) -> Self {
         let states = found.iter().map(|found| match found {

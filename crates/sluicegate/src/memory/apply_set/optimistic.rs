@@ -3,10 +3,10 @@
 use sluicegate_core::{Decision, Set, State, Time, decide};
 use smallvec::SmallVec;
 
-use super::{Attempt, Locked, Reservations, SetCells, USUAL};
+use super::{Attempt, LockedCells, Reservations, SetCells, USUAL};
 use crate::clock::Clock;
 use crate::memory::Memory;
-use crate::memory::table::Found;
+use crate::memory::table::FoundCell;
 use crate::memory::word::{LimitTag, Word};
 use crate::store::Applied;
 
@@ -21,9 +21,9 @@ pub(super) struct Optimistic<'a, 's, C> {
 impl<'s, C: Clock> Optimistic<'_, 's, C> {
     pub(super) fn attempt(&self, decisions: &mut [Option<Decision>]) -> Attempt {
         let Self { store, set, names, .. } = self;
-        let found: SmallVec<[Option<Found<'s>>; USUAL]> =
+        let found: SmallVec<[Option<FoundCell<'s>>; USUAL]> =
             names.all.iter().map(|name| store.table.find(*name)).collect();
-        let word = |found: &Option<Found<'_>>| found.map_or(Word::EMPTY, |found| found.word);
+        let word = |found: &Option<FoundCell<'_>>| found.map_or(Word::EMPTY, |found| found.word);
         if found.iter().any(|found| !word(found).is_ready()) {
             return Attempt::Lock;
         }
@@ -52,9 +52,14 @@ impl<'s, C: Clock> Optimistic<'_, 's, C> {
         }
     }
 
-    fn write(&self, found: &[Option<Found<'s>>], after: &[Word], now: Time) -> Result<(), Attempt> {
+    fn write(
+        &self,
+        found: &[Option<FoundCell<'s>>],
+        after: &[Word],
+        now: Time,
+    ) -> Result<(), Attempt> {
         let Self { store, set, names, may_evict } = self;
-        let mut locked = Locked { cells: SmallVec::new() };
+        let mut locked = LockedCells { cells: SmallVec::new() };
         for index in &names.order {
             let Some(found) = found[*index] else { continue };
             if !found.cell.lock(found.word) {

@@ -6,7 +6,7 @@ use super::harness::Harness;
 use super::keys::{Key, is_stuck_in_front, keys, name};
 use super::limits::{BUCKET, WIDE};
 use super::runner::explore_closely;
-use super::step::{Answer, peek, take, take_many};
+use super::step::{StepResult, peek, take, take_many};
 use crate::memory::page_state::home_of;
 use crate::memory::pages::CELLS;
 
@@ -25,7 +25,7 @@ fn one_cell(key: Key) -> Harness {
     harness
 }
 
-fn assert_admitted(answers: &[Answer]) {
+fn assert_admitted(answers: &[StepResult]) {
     for answer in answers {
         assert_eq!(answer.applied.ruling, Ruling::Admitted, "{answer:?}");
     }
@@ -37,7 +37,7 @@ fn no_decision_uses_the_word_of_another_key() {
     let [other] = keys(&BUCKET, is_stuck_in_front);
     explore_closely(move || {
         let harness = one_cell(asked);
-        let [answers, _] = harness.play([
+        let [answers, _] = harness.run_threads([
             vec![take(&WIDE, asked), take(&WIDE, asked)],
             vec![take_many(&BUCKET, other, 2), take(&WIDE, asked)],
         ]);
@@ -51,7 +51,7 @@ fn no_peek_reads_the_word_of_another_key() {
     let [other] = keys(&BUCKET, is_stuck_in_front);
     explore_closely(move || {
         let harness = one_cell(asked);
-        let [answers, _] = harness.play([
+        let [answers, _] = harness.run_threads([
             vec![peek(&WIDE, asked), peek(&WIDE, asked)],
             vec![take_many(&BUCKET, other, 2), take(&WIDE, asked)],
         ]);

@@ -7,8 +7,8 @@ use shuttle::thread;
 use sluicegate_core::{ChargeId, Receipt, Set};
 
 use super::keys::{HASH_KEY, name};
-use super::model::{Noted, is_explained};
-use super::step::{Answer, Receipts, Step, StepCheck, peek};
+use super::model::{RecordedStep, is_explained};
+use super::step::{Receipts, Step, StepCheck, StepResult, peek};
 use crate::clock::ManualClock;
 use crate::memory::pages::CELLS;
 use crate::memory::sync::Release;
@@ -19,7 +19,7 @@ use crate::memory::{Memory, MemoryOptions};
 pub(super) struct Harness {
     pub(super) store: Memory<ManualClock>,
     pub(super) clock: ManualClock,
-    noted: Mutex<Vec<Noted>>,
+    noted: Mutex<Vec<RecordedStep>>,
     /// Numbers the starts and ends of steps.
     moments: AtomicUsize,
 }
@@ -45,7 +45,7 @@ impl Harness {
     }
 
     /// Runs these steps one after the other.
-    pub(super) fn run(&self, steps: &[Step]) -> Vec<Answer> {
+    pub(super) fn run(&self, steps: &[Step]) -> Vec<StepResult> {
         let mut receipts = Receipts::default();
         let answers = steps.iter().map(|step| {
             let answer = self.apply(step, receipts.of(step));
@@ -56,16 +56,19 @@ impl Harness {
     }
 
     /// Runs the threads, each with its own steps.
-    pub(super) fn play<const N: usize>(&self, threads: [Vec<Step>; N]) -> [Vec<Answer>; N] {
-        self.play_beside(threads, || ())
+    pub(super) fn run_threads<const N: usize>(
+        &self,
+        threads: [Vec<Step>; N],
+    ) -> [Vec<StepResult>; N] {
+        self.run_beside(threads, || ())
     }
 
     /// Runs the threads concurrently with another task.
-    pub(super) fn play_beside<const N: usize>(
+    pub(super) fn run_beside<const N: usize>(
         &self,
         threads: [Vec<Step>; N],
         beside: impl FnOnce() + Send,
-    ) -> [Vec<Answer>; N] {
+    ) -> [Vec<StepResult>; N] {
         thread::scope(|scope| {
             let threads = threads.map(|steps| scope.spawn(move || self.run(&steps)));
             scope.spawn(beside);
@@ -73,20 +76,20 @@ impl Harness {
         })
     }
 
-    fn apply(&self, step: &Step, receipts: Vec<Option<Receipt>>) -> Answer {
+    fn apply(&self, step: &Step, receipts: Vec<Option<Receipt>>) -> StepResult {
         let begun = self.moments.fetch_add(1, Ordering::Relaxed);
         let id = ChargeId::from_bits(begun as u128 + 1);
         let checks = step.checks(&receipts);
         let mut decisions = vec![None; checks.len()];
         let applied = self.store.decide(&Set::all(&checks, id), &mut decisions);
-        let answer = Answer { decisions, applied };
+        let answer = StepResult { decisions, applied };
         let ended = self.moments.fetch_add(1, Ordering::Relaxed);
         let (step, noted) = (step.clone(), answer.clone());
-        self.noted().push(Noted { step, receipts, id, answer: noted, begun, ended });
+        self.noted().push(RecordedStep { step, receipts, id, answer: noted, begun, ended });
         answer
     }
 
-    fn noted(&self) -> MutexGuard<'_, Vec<Noted>> {
+    fn noted(&self) -> MutexGuard<'_, Vec<RecordedStep>> {
         self.noted.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

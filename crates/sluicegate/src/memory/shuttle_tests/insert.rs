@@ -12,7 +12,7 @@ fn a_new_key_is_inserted_once() {
     let [key] = keys(&BUCKET, |name| first_page_of(name) == 0);
     explore(move || {
         let harness = Harness::with_pages(4);
-        harness.play([
+        harness.run_threads([
             vec![take(&BUCKET, key)],
             vec![take(&BUCKET, key), peek(&BUCKET, key)],
             vec![take(&BUCKET, key)],
@@ -28,7 +28,7 @@ fn new_keys_of_one_line_replace_no_other() {
     let [first, second] = keys(&BUCKET, |name| first_page_of(name) == 0 && name.bits() % 8 == 0);
     explore(move || {
         let harness = Harness::with_pages(4);
-        harness.play([
+        harness.run_threads([
             vec![take(&BUCKET, first), take_many(&BUCKET, second, 2)],
             vec![take(&BUCKET, second), take(&BUCKET, first)],
             vec![peek(&BUCKET, first), reset(&BUCKET, second), take(&BUCKET, first)],
@@ -43,7 +43,7 @@ fn a_unit_refunded_once_can_be_taken_once() {
     let [key] = keys(&BUCKET, |name| first_page_of(name) == 0);
     explore(move || {
         let harness = Harness::with_pages(4);
-        harness.play([
+        harness.run_threads([
             vec![take(&BUCKET, key), refund(&BUCKET, key), take(&BUCKET, key)],
             vec![take_many(&BUCKET, key, 2), refund(&BUCKET, key)],
         ]);
@@ -62,7 +62,7 @@ fn a_cell_being_claimed_hides_no_key_in_later_lines() {
         // One cell is left in the first line, none in the neighbouring one.
         (0..3).for_each(|slot| harness.block(0, slot));
         (0..4).for_each(|slot| harness.block(1, slot));
-        harness.play_beside([vec![take(&BUCKET, claims)]], || {
+        harness.run_beside([vec![take(&BUCKET, claims)]], || {
             harness.run(&[take(&BUCKET, hidden)]);
             let insert_slot = harness.store.table.insert_slot(name(&BUCKET, hidden));
             assert!(insert_slot.find().is_some(), "it was there a moment ago");

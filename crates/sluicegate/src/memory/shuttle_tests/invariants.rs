@@ -20,13 +20,13 @@ impl Harness {
 }
 
 /// A cell that belongs to a key.
-struct Taken {
+struct OccupiedCell {
     name: Fingerprint,
     word: Word,
 }
 
 /// Each fingerprint has one cell, where lookups find it. Nothing is locked.
-fn assert_cells<C: Clock>(store: &Memory<C>) -> Vec<Taken> {
+fn assert_cells<C: Clock>(store: &Memory<C>) -> Vec<OccupiedCell> {
     let mut names = HashSet::new();
     let mut taken = Vec::new();
     for page in 0..store.table.page_count() {
@@ -44,7 +44,7 @@ fn assert_cells<C: Clock>(store: &Memory<C>) -> Vec<Taken> {
                 assert!(lines_of(name).contains(&line), "{bits:x} in another's line");
                 let found = store.table.find(name);
                 assert!(found.is_some_and(|found| found.word == word), "{bits:x} is not found");
-                taken.push(Taken { name, word });
+                taken.push(OccupiedCell { name, word });
             }
             let line_lock = store.table.slab.page(page).try_lock_line(line);
             assert!(line_lock.is_some(), "a line stays locked");
@@ -56,9 +56,9 @@ fn assert_cells<C: Clock>(store: &Memory<C>) -> Vec<Taken> {
 }
 
 /// Each record belongs to one counter, or is free; their bytes are counted correctly.
-fn assert_records<C: Clock>(store: &Memory<C>, cells: &[Taken]) {
+fn assert_records<C: Clock>(store: &Memory<C>, cells: &[OccupiedCell]) {
     let mut numbers = HashSet::new();
-    for Taken { name, word } in cells {
+    for OccupiedCell { name, word } in cells {
         let Some(record) = word.record() else { continue };
         assert!(numbers.insert(record), "two counters have record {record}");
         let owner = store.records.read(record, |record| record.owner);

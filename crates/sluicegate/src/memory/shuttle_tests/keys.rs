@@ -41,7 +41,7 @@ pub(super) fn first_page_of(name: Fingerprint) -> usize {
 /// Keys that fill the first half of the lines of the first page.
 ///
 /// Each of them may be in the other half as well.
-pub(super) fn residents(limit: &Limit) -> Vec<Key> {
+pub(super) fn initial_keys(limit: &Limit) -> Vec<Key> {
     let at = |lines: Range<usize>| {
         keys::<8>(limit, |name| {
             first_page_of(name) == 0 && lines.contains(&home_of(name)) && lines_of(name)[2] >= 4

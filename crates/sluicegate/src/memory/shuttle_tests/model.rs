@@ -3,22 +3,22 @@
 use sluicegate_core::{CellRef, ChargeId, Limit, Receipt, Set, State, decide};
 
 use super::keys::Key;
-use super::step::{Answer, Step};
+use super::step::{Step, StepResult};
 
 /// A step and its answer.
 #[derive(Debug)]
-pub(super) struct Noted {
+pub(super) struct RecordedStep {
     pub(super) step: Step,
     /// The receipt that each of its checks may refund.
     pub(super) receipts: Vec<Option<Receipt>>,
     pub(super) id: ChargeId,
-    pub(super) answer: Answer,
+    pub(super) answer: StepResult,
     pub(super) begun: usize,
     pub(super) ended: usize,
 }
 
 #[derive(PartialEq)]
-enum Name {
+enum CellName {
     Counter(&'static Limit, Key),
     Receipt(ChargeId),
 }
@@ -26,15 +26,15 @@ enum Name {
 /// Returns whether some sequential order of the steps gives exactly these answers.
 ///
 /// The order has to respect the order in time of steps that did not overlap.
-pub(super) fn is_explained(noted: &[Noted]) -> bool {
+pub(super) fn is_explained(noted: &[RecordedStep]) -> bool {
     let mut names = Vec::new();
     let steps: Vec<_> = noted.iter().map(|noted| (noted, places(noted, &mut names))).collect();
     let states = vec![State::Vacant; names.len()];
     let left: Vec<_> = steps.iter().map(|(noted, places)| (*noted, &places[..])).collect();
-    goes_on(&states, &left)
+    can_continue(&states, &left)
 }
 
-fn places(noted: &Noted, names: &mut Vec<Name>) -> Vec<CellRef> {
+fn places(noted: &RecordedStep, names: &mut Vec<CellName>) -> Vec<CellRef> {
     let mut slot = |name| {
         names.iter().position(|known| *known == name).unwrap_or_else(|| {
             names.push(name);
@@ -44,16 +44,16 @@ fn places(noted: &Noted, names: &mut Vec<Name>) -> Vec<CellRef> {
     let asked = noted.step.checks.iter().zip(noted.step.checks(&noted.receipts));
     let places = asked.map(|(asked, check)| {
         let (limit, key) = asked.counter();
-        let place = CellRef::cell(slot(Name::Counter(limit, key)));
+        let place = CellRef::cell(slot(CellName::Counter(limit, key)));
         match check.settles() {
-            Some(receipt) => place.remembered_in(slot(Name::Receipt(receipt))),
+            Some(receipt) => place.remembered_in(slot(CellName::Receipt(receipt))),
             None => place,
         }
     });
     places.collect()
 }
 
-fn goes_on(states: &[State], left: &[(&Noted, &[CellRef])]) -> bool {
+fn can_continue(states: &[State], left: &[(&RecordedStep, &[CellRef])]) -> bool {
     let Some(first_end) = left.iter().map(|(noted, _)| noted.ended).min() else { return true };
     (0..left.len()).any(|index| {
         let (noted, places) = left[index];
@@ -70,6 +70,6 @@ fn goes_on(states: &[State], left: &[(&Noted, &[CellRef])]) -> bool {
         }
         let mut left = left.to_vec();
         left.remove(index);
-        goes_on(&states, &left)
+        can_continue(&states, &left)
     })
 }

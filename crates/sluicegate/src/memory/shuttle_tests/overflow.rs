@@ -14,7 +14,7 @@ fn races(limit: &'static Limit) {
     let [a, b] = keys(limit, |name| first_page_of(name) == 0 && name.bits() % 8 == 0);
     explore(move || {
         let harness = Harness::with_pages(4);
-        harness.play([
+        harness.run_threads([
             vec![take(limit, a), take(limit, b), refund(limit, b)],
             vec![take_many(limit, a, 2), reset(limit, a)],
             vec![take(limit, a).and(take(limit, b)), peek(limit, a)],
@@ -47,7 +47,7 @@ fn records_are_evicted_at_the_memory_limit() {
         let bytes = 3 * Table::BYTES_PER_PAGE + 2 * (OverflowArena::BYTES_EACH + 128);
         let harness = Harness::with_bytes(bytes);
         harness.run(&[take(&LOG, a), take(&LOG, b)]);
-        harness.play([
+        harness.run_threads([
             vec![take(&LOG, c), take(&LOG, a)],
             vec![take(&LOG, d).and(take(&LOG, b)), take(&LOG, c)],
             vec![take(&LOG, a), take(&LOG, b).and(take(&LOG, a))],

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use super::harness::Harness;
-use super::keys::{Key, first_page_of, is_stuck_in_front, keys, residents};
+use super::keys::{Key, first_page_of, initial_keys, is_stuck_in_front, keys};
 use super::limits::{BUCKET, LOG, WIDE};
 use super::runner::explore;
 use super::step::{Step, peek, reset, take, take_many};
@@ -11,18 +11,18 @@ use crate::memory::page_state::{home_of, lines_of};
 
 #[test]
 fn a_moved_key_is_neither_lost_nor_duplicated() {
-    let residents = residents(&BUCKET);
+    let initial_keys = initial_keys(&BUCKET);
     let [first, second] = keys(&BUCKET, is_stuck_in_front);
     explore(move || {
         let harness = Harness::with_pages(3);
-        harness.run(&residents.iter().map(|key| take(&BUCKET, *key)).collect::<Vec<Step>>());
-        harness.play([
-            vec![take(&BUCKET, first), take(&BUCKET, residents[0])],
-            vec![take(&BUCKET, second), peek(&BUCKET, residents[0])],
+        harness.run(&initial_keys.iter().map(|key| take(&BUCKET, *key)).collect::<Vec<Step>>());
+        harness.run_threads([
+            vec![take(&BUCKET, first), take(&BUCKET, initial_keys[0])],
+            vec![take(&BUCKET, second), peek(&BUCKET, initial_keys[0])],
             vec![
-                take(&BUCKET, residents[0]),
-                take(&BUCKET, residents[1]).and(take(&BUCKET, residents[0])),
-                reset(&BUCKET, residents[0]),
+                take(&BUCKET, initial_keys[0]),
+                take(&BUCKET, initial_keys[1]).and(take(&BUCKET, initial_keys[0])),
+                reset(&BUCKET, initial_keys[0]),
             ],
         ]);
         harness.assert_sound();
@@ -32,15 +32,15 @@ fn a_moved_key_is_neither_lost_nor_duplicated() {
 
 #[test]
 fn records_move_with_their_counters() {
-    let residents = residents(&LOG);
+    let initial_keys = initial_keys(&LOG);
     let [new_key] = keys(&LOG, is_stuck_in_front);
     explore(move || {
         let harness = Harness::with_pages(3);
-        harness.run(&residents.iter().map(|key| take(&LOG, *key)).collect::<Vec<Step>>());
-        harness.play([
+        harness.run(&initial_keys.iter().map(|key| take(&LOG, *key)).collect::<Vec<Step>>());
+        harness.run_threads([
             vec![take(&LOG, new_key)],
-            vec![take_many(&LOG, residents[0], 2), take(&LOG, residents[0])],
-            vec![take(&LOG, residents[1]).and(take(&LOG, residents[0])), peek(&LOG, new_key)],
+            vec![take_many(&LOG, initial_keys[0], 2), take(&LOG, initial_keys[0])],
+            vec![take(&LOG, initial_keys[1]).and(take(&LOG, initial_keys[0])), peek(&LOG, new_key)],
         ]);
         assert_eq!(harness.store.len(), 17);
         harness.assert_sound();
@@ -72,7 +72,7 @@ fn a_key_that_moves_home_is_not_missed() {
         harness.run(&come(&back));
         harness.run(&come(&further_back));
         harness.run(&[reset(&BUCKET, front[0])]);
-        harness.play([
+        harness.run_threads([
             vec![take(&LOG, new_key)],
             vec![take(&WIDE, away)],
             vec![take(&WIDE, away), peek(&WIDE, away)],

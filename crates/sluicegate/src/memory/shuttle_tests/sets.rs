@@ -35,7 +35,7 @@ fn sets_of_existing_keys_are_all_or_nothing() {
         let harness = Harness::with_pages(4);
         harness.run(&[take_many(&BUCKET, a, 0), take(&BUCKET, b), take(&BUCKET, c)]);
         harness.run(&[take(&BUCKET, a), refund(&BUCKET, a)]);
-        harness.play([
+        harness.run_threads([
             vec![all(&[a, b, c]), all(&[a, b])],
             vec![all(&[c, a]), take(&BUCKET, b)],
             vec![take(&BUCKET, a), all(&[b, a])],
@@ -49,7 +49,7 @@ fn sets_of_new_keys_are_all_or_nothing() {
     let [a, b, c] = three();
     explore(move || {
         let harness = Harness::with_pages(4);
-        harness.play([
+        harness.run_threads([
             vec![all(&[a, b, c])],
             vec![all(&[c, b, a])],
             vec![take(&BUCKET, b), all(&[b, a])],
@@ -64,7 +64,7 @@ fn a_refused_new_key_is_absent_at_the_same_time() {
     explore(move || {
         let harness = Harness::with_pages(4);
         harness.run(&[take_many(&BUCKET, c, 2)]);
-        harness.play([
+        harness.run_threads([
             vec![all(&[a, b]), all(&[a, c])],
             vec![all(&[b, c]), peek(&BUCKET, a).and(take(&BUCKET, b))],
             vec![peek(&BUCKET, b).and(peek(&BUCKET, a)), take_many(&BUCKET, b, 2)],
@@ -90,7 +90,7 @@ fn a_peek_set_reads_one_time() {
         let cell = |key| harness.store.table.find(name(&BUCKET, key)).unwrap().cell;
         let (first, second) = (cell(a), cell(b));
         let looks = vec![peek(&BUCKET, a).and(peek(&BUCKET, b))];
-        let [answers] = harness.play_beside([looks], || {
+        let [answers] = harness.run_beside([looks], || {
             for _ in 0..2 {
                 leave(&harness, first, 0);
                 leave(&harness, second, 0);
@@ -109,7 +109,7 @@ fn sets_of_words_and_records_are_all_or_nothing() {
     explore(move || {
         let harness = Harness::with_pages(4);
         harness.run(&[take(&BUCKET, a), take(&LOG, b)]);
-        harness.play([
+        harness.run_threads([
             vec![take(&BUCKET, a).and(take(&LOG, b)).and(take(&LOG, c))],
             vec![take(&LOG, c).and(take(&LOG, b)), reset(&BUCKET, a).and(take(&LOG, c))],
             vec![take(&LOG, b), peek(&BUCKET, a).and(peek(&LOG, b)).and(take(&WIDE, c))],

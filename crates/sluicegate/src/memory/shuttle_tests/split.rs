@@ -1,15 +1,15 @@
 //! A page that is split while its keys are used.
 
 use super::harness::Harness;
-use super::keys::{Key, is_stuck_in_front, keys, residents};
+use super::keys::{Key, initial_keys, is_stuck_in_front, keys};
 use super::limits::{BUCKET, LOG};
 use super::runner::explore;
 use super::step::{Step, peek, reset, take, take_many};
 
 /// A store whose first page has no room for these keys and has to be split.
-fn full(residents: &[Key]) -> Harness {
+fn full(initial_keys: &[Key]) -> Harness {
     let harness = Harness::with_pages(8);
-    let steps: Vec<Step> = residents.iter().map(|key| take(&BUCKET, *key)).collect();
+    let steps: Vec<Step> = initial_keys.iter().map(|key| take(&BUCKET, *key)).collect();
     harness.run(&steps);
     harness.store.table.slab.page(0).set_crowded();
     harness
@@ -23,17 +23,17 @@ fn assert_grown(harness: &Harness) {
 
 #[test]
 fn no_key_is_lost_in_a_split() {
-    let residents = residents(&BUCKET);
+    let initial_keys = initial_keys(&BUCKET);
     let [first, second] = keys(&BUCKET, is_stuck_in_front);
     explore(move || {
-        let harness = full(&residents);
-        harness.play([
+        let harness = full(&initial_keys);
+        harness.run_threads([
             vec![take(&BUCKET, first)],
             vec![take(&BUCKET, second), take(&BUCKET, first)],
             vec![
-                take(&BUCKET, residents[0]),
-                peek(&BUCKET, residents[15]),
-                reset(&BUCKET, residents[7]),
+                take(&BUCKET, initial_keys[0]),
+                peek(&BUCKET, initial_keys[15]),
+                reset(&BUCKET, initial_keys[7]),
             ],
         ]);
         assert_grown(&harness);
@@ -42,16 +42,16 @@ fn no_key_is_lost_in_a_split() {
 
 #[test]
 fn a_set_releases_a_page_that_is_split() {
-    let residents = residents(&BUCKET);
+    let initial_keys = initial_keys(&BUCKET);
     let [first, second, third] = keys(&BUCKET, is_stuck_in_front);
     explore(move || {
-        let harness = full(&residents);
-        harness.play([
+        let harness = full(&initial_keys);
+        harness.run_threads([
             vec![take(&BUCKET, first)],
-            vec![take(&BUCKET, residents[3]).and(take(&BUCKET, second))],
+            vec![take(&BUCKET, initial_keys[3]).and(take(&BUCKET, second))],
             vec![
-                take(&BUCKET, residents[9]).and(take(&BUCKET, residents[3])),
-                take(&BUCKET, third).and(take_many(&BUCKET, residents[3], 2)),
+                take(&BUCKET, initial_keys[9]).and(take(&BUCKET, initial_keys[3])),
+                take(&BUCKET, third).and(take_many(&BUCKET, initial_keys[3], 2)),
             ],
         ]);
         assert_grown(&harness);
@@ -60,15 +60,15 @@ fn a_set_releases_a_page_that_is_split() {
 
 #[test]
 fn a_set_with_records_releases_a_page_that_is_split() {
-    let residents = residents(&BUCKET);
+    let initial_keys = initial_keys(&BUCKET);
     let [new_key] = keys(&BUCKET, is_stuck_in_front);
     let [first, second] = keys(&LOG, is_stuck_in_front);
     explore(move || {
-        let harness = full(&residents);
-        harness.play([
+        let harness = full(&initial_keys);
+        harness.run_threads([
             vec![take(&BUCKET, new_key)],
-            vec![take(&BUCKET, residents[3]).and(take(&LOG, first)).and(take(&LOG, second))],
-            vec![take(&LOG, second), peek(&LOG, first).and(take(&BUCKET, residents[3]))],
+            vec![take(&BUCKET, initial_keys[3]).and(take(&LOG, first)).and(take(&LOG, second))],
+            vec![take(&LOG, second), peek(&LOG, first).and(take(&BUCKET, initial_keys[3]))],
         ]);
         assert_grown(&harness);
     });

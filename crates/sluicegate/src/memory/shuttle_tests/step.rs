@@ -31,7 +31,7 @@ enum Action {
 
 /// The answer to a step.
 #[derive(Debug, Clone)]
-pub(super) struct Answer {
+pub(super) struct StepResult {
     pub(super) decisions: Vec<Option<Decision>>,
     pub(super) applied: Applied,
 }
@@ -120,7 +120,7 @@ impl Receipts {
         step.checks.iter().map(last).collect()
     }
 
-    pub(super) fn keep(&mut self, step: &Step, answer: &Answer) {
+    pub(super) fn keep(&mut self, step: &Step, answer: &StepResult) {
         for (checks, decision) in step.checks.iter().zip(&answer.decisions) {
             let receipt = decision.as_ref().and_then(|decision| decision.receipt().copied());
             self.0.push((checks.name(), receipt));

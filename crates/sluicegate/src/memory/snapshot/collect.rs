@@ -11,10 +11,10 @@ use crate::memory::eviction::EvictionWeight;
 use crate::memory::fingerprint::Fingerprint;
 use crate::memory::pages::{CELLS, LINES};
 use crate::memory::sync::{Acquire, Backoff};
-use crate::memory::table::Found;
+use crate::memory::table::FoundCell;
 use crate::memory::word::Word;
 
-pub(super) struct Collector<'m, C> {
+pub(super) struct StateCollector<'m, C> {
     store: &'m Memory<C>,
     now: Time,
     weights: EvictionWeight<'m>,
@@ -24,7 +24,7 @@ pub(super) struct Collector<'m, C> {
     later: Vec<Fingerprint>,
 }
 
-impl<'m, C: Clock> Collector<'m, C> {
+impl<'m, C: Clock> StateCollector<'m, C> {
     pub(super) fn new(store: &'m Memory<C>, now: Time) -> Self {
         let (ready, later) = (Vec::with_capacity(LINES * CELLS), Vec::new());
         Self { store, now, weights: store.weights(now), ready, later }
@@ -38,7 +38,7 @@ impl<'m, C: Clock> Collector<'m, C> {
         }
         for name in std::mem::take(&mut self.later) {
             self.write_locked(name, out);
-            out.relieve()?;
+            out.write_full()?;
         }
         // Before the next page is read: newer entries have to come later in the file.
         out.flush()
@@ -72,7 +72,7 @@ impl<'m, C: Clock> Collector<'m, C> {
         let table = &self.store.table;
         let mut backoff = Backoff::default();
         // A key that is not found with its line locked does not exist any more.
-        while let Some(Found { cell, word }) =
+        while let Some(FoundCell { cell, word }) =
             table.find(name).or_else(|| table.insert_slot(name).find())
         {
             if word.is_ready() {

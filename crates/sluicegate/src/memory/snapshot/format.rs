@@ -17,7 +17,7 @@ pub(super) const WORD_BYTES: usize = 16;
 
 /// The header of a snapshot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Header {
+pub(super) struct SnapshotHeader {
     pub(super) key: HashKey,
     pub(super) epoch: Time,
     pub(super) taken: Time,
@@ -25,7 +25,7 @@ pub(super) struct Header {
     pub(super) about: u64,
 }
 
-impl Header {
+impl SnapshotHeader {
     pub(super) const BYTES: usize = 56;
 
     pub(super) fn encode(&self) -> Vec<u8> {
@@ -41,7 +41,7 @@ impl Header {
     }
 
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, SnapshotReadError> {
-        let mut fields = Fields { left: bytes };
+        let mut fields = FieldReader { left: bytes };
         if fields.chunk().ok_or(SnapshotReadError::CutShort)? != MAGIC {
             return Err(SnapshotReadError::Foreign);
         }
@@ -56,7 +56,7 @@ impl Header {
         Self::verified(bytes, fields).ok_or(SnapshotReadError::Header)
     }
 
-    fn verified(bytes: &[u8], mut fields: Fields<'_>) -> Option<Self> {
+    fn verified(bytes: &[u8], mut fields: FieldReader<'_>) -> Option<Self> {
         let key = HashKey { first: fields.u64()?, second: fields.u64()? };
         let (epoch, taken) = (Time::from_micros(fields.u64()?), Time::from_micros(fields.u64()?));
         let about = fields.u64()?;
@@ -94,7 +94,7 @@ impl BlockHead {
     }
 
     pub(super) fn decode(bytes: [u8; Self::BYTES]) -> Option<Self> {
-        let mut fields = Fields { left: &bytes };
+        let mut fields = FieldReader { left: &bytes };
         Some(Self {
             kind: fields.u32()?,
             entries: fields.u32()?,
@@ -114,11 +114,11 @@ impl BlockHead {
 
 /// The bytes that are left to read.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Fields<'a> {
+pub(super) struct FieldReader<'a> {
     pub(super) left: &'a [u8],
 }
 
-impl<'a> Fields<'a> {
+impl<'a> FieldReader<'a> {
     pub(super) fn chunk<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (chunk, left) = self.left.split_first_chunk()?;
         self.left = left;

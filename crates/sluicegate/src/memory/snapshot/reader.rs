@@ -7,13 +7,13 @@ use std::io::Read;
 
 use sluicegate_core::{State, Time};
 
-use super::format::{BlockHead, END, Fields, Header, RECORDS, WORD_BYTES, WORDS};
+use super::format::{BlockHead, END, FieldReader, RECORDS, SnapshotHeader, WORD_BYTES, WORDS};
 use super::read_error::SnapshotReadError;
 use crate::memory::fingerprint::Fingerprint;
 use crate::memory::word::{LimitTag, Word};
 
 #[derive(Debug)]
-pub(super) struct Reader<R> {
+pub(super) struct SnapshotReader<R> {
     input: R,
     block: Vec<u8>,
     /// The number of entries in all blocks so far.
@@ -22,7 +22,7 @@ pub(super) struct Reader<R> {
 
 /// One counter.
 #[derive(Debug)]
-pub(super) enum Entry {
+pub(super) enum SnapshotEntry {
     Word {
         name: Fingerprint,
         word: Word,
@@ -36,18 +36,21 @@ pub(super) enum Entry {
     },
 }
 
-impl<R: Read> Reader<R> {
-    pub(super) fn begin(mut input: R) -> Result<(Self, Header), SnapshotReadError> {
-        let mut bytes = Vec::with_capacity(Header::BYTES);
-        input.by_ref().take(Header::BYTES as u64).read_to_end(&mut bytes)?;
-        let header = Header::decode(&bytes)?;
+impl<R: Read> SnapshotReader<R> {
+    pub(super) fn begin(mut input: R) -> Result<(Self, SnapshotHeader), SnapshotReadError> {
+        let mut bytes = Vec::with_capacity(SnapshotHeader::BYTES);
+        input.by_ref().take(SnapshotHeader::BYTES as u64).read_to_end(&mut bytes)?;
+        let header = SnapshotHeader::decode(&bytes)?;
         Ok((Self { input, block: Vec::new(), entries: 0 }, header))
     }
 
     /// Passes the entries of the next block to `keep`; returns whether there was a block.
     ///
     /// `false` means that the whole file has been read.
-    pub(super) fn block(&mut self, keep: impl FnMut(Entry)) -> Result<bool, SnapshotReadError> {
+    pub(super) fn block(
+        &mut self,
+        keep: impl FnMut(SnapshotEntry),
+    ) -> Result<bool, SnapshotReadError> {
         let mut head = [0; BlockHead::BYTES];
         self.input.read_exact(&mut head)?;
         let head = BlockHead::decode(head).ok_or(SnapshotReadError::Damaged)?;
@@ -59,7 +62,7 @@ impl<R: Read> Reader<R> {
         if head.checksum_with(&self.block) != head.checksum {
             return Err(SnapshotReadError::Damaged);
         }
-        let mut fields = Fields { left: &self.block };
+        let mut fields = FieldReader { left: &self.block };
         let read = match head.kind {
             WORDS => words(fields, head.entries, keep),
             RECORDS => records(fields, head.entries, keep),
@@ -75,7 +78,11 @@ impl<R: Read> Reader<R> {
     }
 }
 
-fn words(mut fields: Fields<'_>, entries: u32, mut keep: impl FnMut(Entry)) -> Option<()> {
+fn words(
+    mut fields: FieldReader<'_>,
+    entries: u32,
+    mut keep: impl FnMut(SnapshotEntry),
+) -> Option<()> {
     if fields.left.len() != entries as usize * WORD_BYTES {
         return None;
     }
@@ -85,12 +92,16 @@ fn words(mut fields: Fields<'_>, entries: u32, mut keep: impl FnMut(Entry)) -> O
         if word.for_snapshot() != word || !word.is_ready() || word.is_vacant() {
             return None;
         }
-        keep(Entry::Word { name, word });
+        keep(SnapshotEntry::Word { name, word });
     }
     Some(())
 }
 
-fn records(mut fields: Fields<'_>, entries: u32, mut keep: impl FnMut(Entry)) -> Option<()> {
+fn records(
+    mut fields: FieldReader<'_>,
+    entries: u32,
+    mut keep: impl FnMut(SnapshotEntry),
+) -> Option<()> {
     for _ in 0..entries {
         let name = name(&mut fields)?;
         let limit_tag = LimitTag::from_bits(fields.u16()?.into());
@@ -98,12 +109,12 @@ fn records(mut fields: Fields<'_>, entries: u32, mut keep: impl FnMut(Entry)) ->
         let length = fields.u32()?;
         let mut bytes = fields.slice(length as usize)?;
         let state = State::decode(&mut bytes).ok().filter(|_| bytes.is_empty())?;
-        keep(Entry::OverflowState { name, limit_tag, share, recovered_at, state });
+        keep(SnapshotEntry::OverflowState { name, limit_tag, share, recovered_at, state });
     }
     fields.left.is_empty().then_some(())
 }
 
-fn name(fields: &mut Fields<'_>) -> Option<Fingerprint> {
+fn name(fields: &mut FieldReader<'_>) -> Option<Fingerprint> {
     let bits = fields.u64()?;
     (bits != 0).then(|| Fingerprint::new(bits))
 }

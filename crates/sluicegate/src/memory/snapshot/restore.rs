@@ -2,8 +2,8 @@
 
 use sluicegate_core::{Span, State, Time};
 
-use super::format::Header;
-use super::reader::Entry;
+use super::format::SnapshotHeader;
+use super::reader::SnapshotEntry;
 use crate::clock::Clock;
 use crate::memory::Memory;
 use crate::memory::fingerprint::Fingerprint;
@@ -11,7 +11,7 @@ use crate::memory::insert::InsertError;
 use crate::memory::overflow::OverflowState;
 use crate::memory::pages::{CELLS, LINES};
 use crate::memory::sync::lock;
-use crate::memory::table::Found;
+use crate::memory::table::FoundCell;
 use crate::memory::word::{Epoch, LimitTag, Word};
 
 /// The number of counters that fit into a page in random order.
@@ -30,7 +30,7 @@ pub(super) struct Load<'m, C> {
 }
 
 /// The properties of a counter.
-struct Known {
+struct CounterProperties {
     limit_tag: LimitTag,
     share: u16,
     recovered_at: Time,
@@ -38,7 +38,7 @@ struct Known {
 }
 
 impl<'m, C: Clock> Load<'m, C> {
-    pub(super) fn new(store: &'m Memory<C>, header: &Header, now: Time) -> Self {
+    pub(super) fn new(store: &'m Memory<C>, header: &SnapshotHeader, now: Time) -> Self {
         let (epoch, ahead) = (Epoch::new(header.epoch), header.taken.since(now));
         Self { store, epoch, now, ahead, counters: 0 }
     }
@@ -57,7 +57,7 @@ impl<'m, C: Clock> Load<'m, C> {
             while page < table.page_count() {
                 let units = lock(&table.growth).units[page];
                 let full = units.part_of(counters) > most.max(A_PAGE);
-                if !full || !self.store.grow(page, units.first(), self.now) {
+                if !full || !self.store.split_page_of(page, units.first(), self.now) {
                     page += 1;
                 }
             }
@@ -69,9 +69,9 @@ impl<'m, C: Clock> Load<'m, C> {
     }
 
     /// Inserts a counter, unless it has recovered.
-    pub(super) fn keep(&mut self, entry: Entry) {
+    pub(super) fn keep(&mut self, entry: SnapshotEntry) {
         let (name, known) = match entry {
-            Entry::Word { name, word } => {
+            SnapshotEntry::Word { name, word } => {
                 let mut state = word.state(self.epoch);
                 state.earlier_by(self.ahead);
                 let recovered_at = match state {
@@ -80,16 +80,19 @@ impl<'m, C: Clock> Load<'m, C> {
                 };
                 // Only used if it does not fit a word any more.
                 let share = u16::MAX;
-                (name, Known { limit_tag: word.limit_tag(), share, recovered_at, state })
+                (
+                    name,
+                    CounterProperties { limit_tag: word.limit_tag(), share, recovered_at, state },
+                )
             }
-            Entry::OverflowState { name, limit_tag, share, recovered_at, mut state } => {
+            SnapshotEntry::OverflowState { name, limit_tag, share, recovered_at, mut state } => {
                 state.earlier_by(self.ahead);
                 let recovered_at = match state {
                     // Not shifted, or by less: kept too long rather than too short.
                     State::Window { .. } | State::Blocks(_) => recovered_at,
                     _ => earlier(recovered_at, self.ahead),
                 };
-                (name, Known { limit_tag, share, recovered_at, state })
+                (name, CounterProperties { limit_tag, share, recovered_at, state })
             }
         };
         if known.recovered_at > self.now && known.state != State::Vacant {
@@ -97,12 +100,12 @@ impl<'m, C: Clock> Load<'m, C> {
         }
     }
 
-    fn put(&mut self, name: Fingerprint, known: Known) {
+    fn put(&mut self, name: Fingerprint, known: CounterProperties) {
         let Self { store, now, .. } = *self;
         let mut may_evict = false;
         loop {
             // A repeated counter: this entry is newer.
-            if let Some(Found { cell, word }) = store.table.find(name) {
+            if let Some(FoundCell { cell, word }) = store.table.find(name) {
                 if cell.lock(word) {
                     cell.unlock(self.file(name, word, known));
                     break;
@@ -116,15 +119,17 @@ impl<'m, C: Clock> Load<'m, C> {
                     break;
                 }
                 Err(InsertError::Raced) => {}
-                Err(InsertError::Full { page }) => may_evict = !store.grow(page, name, now),
+                Err(InsertError::Full { page }) => {
+                    may_evict = !store.split_page_of(page, name, now)
+                }
             }
         }
         store.enforce_bounds(now);
     }
 
     /// Returns the word of a counter, after dropping its previous state.
-    fn file(&self, name: Fingerprint, before: Word, known: Known) -> Word {
-        let Known { limit_tag, share, recovered_at, state } = known;
+    fn file(&self, name: Fingerprint, before: Word, known: CounterProperties) -> Word {
+        let CounterProperties { limit_tag, share, recovered_at, state } = known;
         let records = &self.store.records;
         if let Some(record) = before.record() {
             records.free(record);

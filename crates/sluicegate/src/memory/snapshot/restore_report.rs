@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use sluicegate_core::{Span, Time};
 
 use super::read_error::SnapshotReadError;
-use super::reader::Reader;
+use super::reader::SnapshotReader;
 use super::restore::Load;
 use crate::clock::{Clock, SystemClock};
 use crate::memory::{Memory, MemoryError, MemoryOptions};
@@ -155,7 +155,7 @@ impl MemoryOptions {
         clock: C,
         input: impl Read,
     ) -> Result<(Memory<C>, RestoreReport), MemoryError> {
-        let (mut reader, header) = match Reader::begin(input) {
+        let (mut reader, header) = match SnapshotReader::begin(input) {
             Ok(begun) => begun,
             Err(fault) => return Ok((self.build_with(clock)?, RestoreReport::nothing(fault))),
         };

@@ -1,6 +1,6 @@
 use sluicegate_core::{Check, Limit, Span, State};
 
-use super::format::{Header, VERSION};
+use super::format::{SnapshotHeader, VERSION};
 use super::writer::Writer;
 use super::*;
 use crate::clock::ManualClock;
@@ -12,9 +12,9 @@ use crate::memory::{MemoryOptions, SnapshotReadError};
 
 const KEY: HashKey = HashKey { first: 0x0123_4567_89ab_cdef, second: 0xfedc_ba98_7654_3210 };
 
-fn header() -> Header {
+fn header() -> SnapshotHeader {
     let time = ManualClock::default().now();
-    Header { key: KEY, epoch: time, taken: time, about: 2 }
+    SnapshotHeader { key: KEY, epoch: time, taken: time, about: 2 }
 }
 
 fn restored(bytes: &[u8]) -> (Memory<ManualClock>, RestoreReport) {
@@ -136,7 +136,7 @@ fn impossible_entries_are_rejected() {
 #[test]
 fn a_word_that_does_not_fit_any_more_is_a_record() {
     // Nine years ahead of an old epoch: decades ahead of ours, which is only possible in theory.
-    let header = Header { epoch: Time::from_micros(3 << 50), ..header() };
+    let header = SnapshotHeader { epoch: Time::from_micros(3 << 50), ..header() };
     let word = Word::from_bits((1 << 48) - 1);
     let mut bytes = Vec::new();
     let mut writer = Writer::begin(&mut bytes, &header).unwrap();
@@ -153,7 +153,7 @@ fn a_word_that_does_not_fit_any_more_is_a_record() {
 #[test]
 fn shifted_counters_recover_earlier_and_calendar_windows_do_not() {
     let hour = Span::from_secs(3_600);
-    let header = Header { taken: header().taken + hour, ..header() };
+    let header = SnapshotHeader { taken: header().taken + hour, ..header() };
     let at = |secs| header.taken + Span::from_secs(secs);
     let window = State::Window { start: header.taken, end: at(9), count: 1 };
     let fraction = State::decode(&mut &fraction(at(9))[..]).unwrap();

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::format::{BlockHead, END, Header, RECORDS, WORDS};
+use super::format::{BlockHead, END, RECORDS, SnapshotHeader, WORDS};
 use crate::memory::fingerprint::Fingerprint;
 use crate::memory::overflow::OverflowState;
 use crate::memory::word::{LimitTag, Word};
@@ -34,7 +34,7 @@ impl Block {
 }
 
 impl<W: Write> Writer<W> {
-    pub(super) fn begin(mut out: W, header: &Header) -> io::Result<Self> {
+    pub(super) fn begin(mut out: W, header: &SnapshotHeader) -> io::Result<Self> {
         let header = header.encode();
         out.write_all(&header)?;
         let bytes = header.len() as u64;
@@ -69,7 +69,7 @@ impl<W: Write> Writer<W> {
     }
 
     /// Writes the records so far, if they are enough for a block.
-    pub(super) fn relieve(&mut self) -> io::Result<()> {
+    pub(super) fn write_full(&mut self) -> io::Result<()> {
         if self.records.bytes.len() < ENOUGH { Ok(()) } else { self.flush() }
     }
 

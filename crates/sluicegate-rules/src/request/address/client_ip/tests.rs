@@ -30,14 +30,14 @@ fn address(text: &str) -> IpAddr {
     text.parse().unwrap()
 }
 
-fn client(proxies: &Proxies, peer: &str, lines: &[impl AsRef<[u8]>]) -> Client {
+fn client(proxies: &Proxies, peer: &str, lines: &[impl AsRef<[u8]>]) -> ClientAddress {
     proxies.client(address(peer), lines.iter().map(AsRef::as_ref))
 }
 
 #[test]
 fn finds_the_client_of_every_row() {
     for (how, peer, lines, expected, found) in table::ROWS {
-        let expected = Client { address: address(expected), found: *found };
+        let expected = ClientAddress { address: address(expected), found: *found };
         assert_eq!(client(&proxies(how), peer, lines), expected, "{how} {peer} {lines:?}");
     }
 }
@@ -122,7 +122,7 @@ fn forged_entries_do_not_override_those_of_trusted_proxies() {
             }
             for trust in ["net", "2"] {
                 let found = client(&proxies(&format!("{trust} {header}")), "10.0.0.1", &lines);
-                let right = Client {
+                let right = ClientAddress {
                     address: address("198.51.100.7"),
                     found: Provenance::ForwardedBy { hops: 2 },
                 };
@@ -174,9 +174,11 @@ fn reads_at_most_sixty_four_entries() {
             let line = format!("{key}192.0.2.66") + &trusted.collect::<String>();
             client(&proxies, "10.0.0.1", &[line])
         };
-        let last =
-            Client { address: address("192.0.2.66"), found: Provenance::ForwardedBy { hops: 64 } };
-        let beyond = Client { address: address("10.0.0.64"), found: Provenance::TooMany };
+        let last = ClientAddress {
+            address: address("192.0.2.66"),
+            found: Provenance::ForwardedBy { hops: 64 },
+        };
+        let beyond = ClientAddress { address: address("10.0.0.64"), found: Provenance::TooMany };
         assert_eq!([behind(63), behind(64), behind(200)], [last, beyond, beyond]);
     }
 }

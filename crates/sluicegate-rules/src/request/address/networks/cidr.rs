@@ -9,7 +9,7 @@ use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
 /// One entry of a list of networks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Entry {
+pub(crate) enum NetworkEntry {
     /// A network, or one address.
     One(IpNet),
     /// The networks of a keyword.
@@ -34,7 +34,7 @@ const fn v6(address: Ipv6Addr, prefix: u8) -> IpNet {
     IpNet::V6(Ipv6Net::new_assert(address, prefix))
 }
 
-impl Entry {
+impl NetworkEntry {
     /// The networks of the entry.
     pub(super) fn networks(&self) -> &[IpNet] {
         match self {
@@ -44,7 +44,7 @@ impl Entry {
     }
 }
 
-impl FromStr for Entry {
+impl FromStr for NetworkEntry {
     type Err = EntryError;
 
     fn from_str(text: &str) -> Result<Self, EntryError> {
@@ -60,7 +60,7 @@ impl FromStr for Entry {
     }
 }
 
-fn network(text: &str) -> Result<IpNet, Wrong> {
+fn network(text: &str) -> Result<IpNet, CidrMistake> {
     let (address, prefix) = match text.split_once('/') {
         Some((address, prefix)) => (address, Some(prefix)),
         None => (text, None),
@@ -73,7 +73,7 @@ fn network(text: &str) -> Result<IpNet, Wrong> {
         .and_then(|bits| IpNet::new(address, bits).ok())
         .ok_or_else(|| not_a_prefix(address, prefix))?;
     if network.trunc() != network {
-        return Err(Wrong::HostBits { meant: without_host_bits(network), address });
+        return Err(CidrMistake::HostBits { meant: without_host_bits(network), address });
     }
     Ok(folded(network))
 }
@@ -102,34 +102,34 @@ fn without_host_bits(network: IpNet) -> IpNet {
         .map_or_else(|| folded(network.trunc()), |meant| IpNet::V4(meant.trunc()))
 }
 
-fn not_a_prefix(address: IpAddr, found: &str) -> Wrong {
+fn not_a_prefix(address: IpAddr, found: &str) -> CidrMistake {
     let mask = match address {
         IpAddr::V4(four) => found.parse().ok().map(|mask| Ipv4Net::with_netmask(four, mask)),
         IpAddr::V6(_) => None,
     };
     match mask {
-        Some(Ok(network)) => Wrong::Mask { meant: network.trunc() },
-        _ => Wrong::Prefix {
+        Some(Ok(network)) => CidrMistake::Mask { meant: network.trunc() },
+        _ => CidrMistake::Prefix {
             found: shortened(found),
             most: if address.is_ipv4() { 32 } else { 128 },
         },
     }
 }
 
-fn not_an_address(text: &str) -> Wrong {
+fn not_an_address(text: &str) -> CidrMistake {
     let bracketed = text.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
     if text.is_empty() {
-        Wrong::Empty
+        CidrMistake::Empty
     } else if let Ok(with_port) = text.parse::<SocketAddr>() {
-        Wrong::Port { without: with_port.ip() }
+        CidrMistake::Port { without: with_port.ip() }
     } else if let Some(Ok(address)) = bracketed.map(str::parse::<Ipv6Addr>) {
-        Wrong::Brackets { without: address }
+        CidrMistake::Brackets { without: address }
     } else if let Some(Ok(address)) = text.split_once('%').map(|(address, _)| address.parse()) {
-        Wrong::Zone { without: address }
+        CidrMistake::Zone { without: address }
     } else if text.starts_with(|first: char| first.is_alphabetic()) && !text.contains(':') {
-        Wrong::Name
+        CidrMistake::Name
     } else {
-        Wrong::Address
+        CidrMistake::Address
     }
 }
 
@@ -144,11 +144,11 @@ fn shortened(text: &str) -> Box<str> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct EntryError {
     text: Box<str>,
-    wrong: Wrong,
+    wrong: CidrMistake,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Wrong {
+enum CidrMistake {
     Empty,
     Name,
     Address,
@@ -164,32 +164,34 @@ impl fmt::Display for EntryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = &self.text;
         match &self.wrong {
-            Wrong::Empty => write!(f, "`{text}` has no address; write one, as in `10.0.0.0/8`"),
-            Wrong::Name => write!(
+            CidrMistake::Empty => {
+                write!(f, "`{text}` has no address; write one, as in `10.0.0.0/8`")
+            }
+            CidrMistake::Name => write!(
                 f,
                 "`{text}` is a name, and names are not looked up; write an address, a network, \
                  `private`, `loopback` or `link_local`"
             ),
-            Wrong::Address => {
+            CidrMistake::Address => {
                 write!(f, "`{text}` is not an address or network; write it as in `10.0.0.0/8`")
             }
-            Wrong::Port { without } => {
+            CidrMistake::Port { without } => {
                 write!(f, "`{text}` has a port; write the address alone: `{without}`")
             }
-            Wrong::Brackets { without } => {
+            CidrMistake::Brackets { without } => {
                 write!(f, "`{text}` has brackets; write the address without: `{without}`")
             }
-            Wrong::Zone { without } => {
+            CidrMistake::Zone { without } => {
                 write!(f, "`{text}` has a zone; write the address without: `{without}`")
             }
-            Wrong::Prefix { found, most } => write!(
+            CidrMistake::Prefix { found, most } => write!(
                 f,
                 "the prefix of `{text}` is `{found}`; it has to be a whole number from 0 to {most}"
             ),
-            Wrong::Mask { meant } => {
+            CidrMistake::Mask { meant } => {
                 write!(f, "`{text}` has a mask for a prefix; did you mean {meant}?")
             }
-            Wrong::HostBits { meant, address } => write!(
+            CidrMistake::HostBits { meant, address } => write!(
                 f,
                 "`{text}` has bits set after its prefix; did you mean {meant}? (or {address} for \
                  that one address)"

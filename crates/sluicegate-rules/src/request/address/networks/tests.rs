@@ -6,7 +6,10 @@ use super::*;
 use sluicegate_testkit::Rng;
 
 fn networks(entries: &[&str]) -> Networks {
-    entries.iter().map(|entry| entry.parse::<Entry>().unwrap_or_else(|e| panic!("{e}"))).collect()
+    entries
+        .iter()
+        .map(|entry| entry.parse::<NetworkEntry>().unwrap_or_else(|e| panic!("{e}")))
+        .collect()
 }
 
 fn holds(networks: &Networks, address: &str) -> bool {
@@ -85,15 +88,20 @@ fn a_set_is_the_union_of_its_networks() {
             let address = Ipv6Addr::from_bits(0xfd00 << 112 | u128::from(random.byte()));
             Ipv6Net::new(address, prefix).unwrap().trunc().into()
         };
-        let mut entry =
-            || Entry::One(if random.index(2) == 0 { four(&mut random) } else { six(&mut random) });
+        let mut entry = || {
+            NetworkEntry::One(if random.index(2) == 0 {
+                four(&mut random)
+            } else {
+                six(&mut random)
+            })
+        };
         let entries: Vec<_> = (0..count).map(|_| entry()).collect();
         let networks: Networks = entries.iter().copied().collect();
         for last in 0..=255 {
             let four = IpAddr::V4(Ipv4Addr::new(10, 0, 0, last));
             let six = IpAddr::V6(Ipv6Addr::from_bits(0xfd00 << 112 | u128::from(last)));
             for address in [four, six] {
-                let mut all = entries.iter().flat_map(Entry::networks);
+                let mut all = entries.iter().flat_map(NetworkEntry::networks);
                 let expected = all.any(|network| network.contains(&address));
                 assert_eq!(networks.contains(address), expected, "{address}");
             }
@@ -139,7 +147,7 @@ fn explains_invalid_entries() {
         ("10.0.0.0/255.0.0.0", "has a mask for a prefix; did you mean 10.0.0.0/8?".into()),
         ("10.0.0.9/255.255.0.0", "has a mask for a prefix; did you mean 10.0.0.0/16?".into()),
     ] {
-        let error = text.parse::<Entry>().expect_err(text);
+        let error = text.parse::<NetworkEntry>().expect_err(text);
         assert_eq!(error.to_string(), format!("`{text}` {words}"));
     }
     for (text, prefix, words) in [
@@ -154,15 +162,15 @@ fn explains_invalid_entries() {
         ("2001:db8::/129", "129", TO_128),
         ("2001:db8::/x", "x", TO_128),
     ] {
-        let error = text.parse::<Entry>().expect_err(text);
+        let error = text.parse::<NetworkEntry>().expect_err(text);
         assert_eq!(error.to_string(), format!("the prefix of `{text}` is `{prefix}`; {words}"));
     }
 }
 
 #[test]
 fn errors_shorten_long_texts() {
-    let error = "x".repeat(1 << 20).parse::<Entry>().expect_err("a long name");
+    let error = "x".repeat(1 << 20).parse::<NetworkEntry>().expect_err("a long name");
     assert!(error.to_string().len() < 250);
-    let error = "a\u{1b}[2J\n".parse::<Entry>().expect_err("a terminal sequence");
+    let error = "a\u{1b}[2J\n".parse::<NetworkEntry>().expect_err("a terminal sequence");
     assert!(error.to_string().chars().all(|sign| !sign.is_control()));
 }

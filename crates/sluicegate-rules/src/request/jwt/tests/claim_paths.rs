@@ -81,12 +81,12 @@ fn finds_the_token_in_header_values_as_clients_write_them() {
         }
     }
     for value in ["", " ", "Bearer", "bearer ", "Basic dXNlcjpwYXNz", "Bearer Bearer"] {
-        assert_eq!(subject(&hs256(), value), Err(Rejected::NoToken), "{value:?}");
+        assert_eq!(subject(&hs256(), value), Err(TokenRejection::NoToken), "{value:?}");
     }
     let basic = format!("Basic {token}");
-    assert_eq!(subject(&hs256(), basic), Err(Rejected::NoToken), "another scheme");
+    assert_eq!(subject(&hs256(), basic), Err(TokenRejection::NoToken), "another scheme");
     for value in ["x", "Bearer x", "a.b", "a.b.c", "...", "....", "Bearer a.b.c d"] {
-        assert_eq!(subject(&hs256(), value), Err(Rejected::Malformed), "{value:?}");
+        assert_eq!(subject(&hs256(), value), Err(TokenRejection::Malformed), "{value:?}");
     }
     for value in [format!("{token}, x"), format!("{token}.x"), format!("x.{token}")] {
         assert!(subject(&hs256(), &value).is_err(), "{value:?}");
@@ -96,9 +96,13 @@ fn finds_the_token_in_header_values_as_clients_write_them() {
 #[test]
 fn refuses_payloads_that_are_not_claims() {
     for payload in ["", "7", "[]", "null", r#""sub""#, "{", "{} {}", r#"{"sub":}"#, "\u{feff}{}"] {
-        assert_eq!(subject(&hs256(), raw_token(payload)), Err(Rejected::Malformed), "{payload}");
+        assert_eq!(
+            subject(&hs256(), raw_token(payload)),
+            Err(TokenRejection::Malformed),
+            "{payload}"
+        );
     }
     let deep = format!("{}{}", "[".repeat(5_000), "]".repeat(5_000));
     let deep = raw_token(&format!(r#"{{"sub":{deep}}}"#));
-    assert_eq!(subject(&hs256(), deep), Err(Rejected::Malformed), "nested too deep");
+    assert_eq!(subject(&hs256(), deep), Err(TokenRejection::Malformed), "nested too deep");
 }

@@ -46,15 +46,15 @@ fn errors_quote_no_key() {
 #[test]
 fn every_rejection_has_a_distinct_text() {
     let all = [
-        Rejected::NoToken,
-        Rejected::Malformed,
-        Rejected::Algorithm,
-        Rejected::UnknownKey,
-        Rejected::Signature,
-        Rejected::Expired,
-        Rejected::NotYet,
-        Rejected::Issuer,
-        Rejected::Audience,
+        TokenRejection::NoToken,
+        TokenRejection::Malformed,
+        TokenRejection::Algorithm,
+        TokenRejection::UnknownKey,
+        TokenRejection::Signature,
+        TokenRejection::Expired,
+        TokenRejection::NotYet,
+        TokenRejection::Issuer,
+        TokenRejection::Audience,
     ];
     let texts: std::collections::BTreeSet<_> = all.iter().map(ToString::to_string).collect();
     assert_eq!(texts.len(), all.len());

@@ -3,7 +3,7 @@
 use super::*;
 
 #[allow(clippy::unnecessary_wraps, reason = "the type of a verification result")]
-fn accepted() -> Result<String, Rejected> {
+fn accepted() -> Result<String, TokenRejection> {
     Ok("ada".to_owned())
 }
 
@@ -16,7 +16,7 @@ fn accepts_a_token_of_every_algorithm_only_under_that_algorithm() {
         assert!(verifier.warnings().is_empty());
         for (algorithm, token) in &tokens {
             let expected =
-                if *algorithm == allowed { accepted() } else { Err(Rejected::Algorithm) };
+                if *algorithm == allowed { accepted() } else { Err(TokenRejection::Algorithm) };
             assert_eq!(
                 subject(&verifier, token),
                 expected,
@@ -55,14 +55,14 @@ fn refuses_tokens_without_a_signature() {
     };
     for none in ["none", "None", "NONE", "nOnE", ""] {
         let unsigned = format!("{}.", header_and_payload(none));
-        assert_eq!(subject(&hs256(), unsigned), Err(Rejected::Algorithm), "{none}");
+        assert_eq!(subject(&hs256(), unsigned), Err(TokenRejection::Algorithm), "{none}");
         let signed = format!("{}.c2lnbmVk", header_and_payload(none));
-        assert_eq!(subject(&hs256(), signed), Err(Rejected::Algorithm), "{none}");
+        assert_eq!(subject(&hs256(), signed), Err(TokenRejection::Algorithm), "{none}");
     }
     for (allowed, source) in all_algorithms() {
         let verifier = verifier(&[allowed], &[source]).expect("a key that fits");
         let empty = format!("{}.", header_and_payload(name(allowed)));
-        assert_eq!(subject(&verifier, empty), Err(Rejected::Signature), "{}", name(allowed));
+        assert_eq!(subject(&verifier, empty), Err(TokenRejection::Signature), "{}", name(allowed));
     }
 }
 
@@ -72,13 +72,13 @@ fn refuses_a_token_signed_with_the_public_key_as_a_secret() {
         let key = EncodingKey::from_secret(public);
         let forged = signed_with(&key, Algorithm::HS256, r#"{"alg":"HS256"}"#, r#"{"sub":"ada"}"#);
         let only_public = verifier(&[Algorithm::RS256], &[KeySource::Pem(RSA)]).expect("a key");
-        assert_eq!(subject(&only_public, &forged), Err(Rejected::Algorithm));
+        assert_eq!(subject(&only_public, &forged), Err(TokenRejection::Algorithm));
         // Even where both families are allowed, each is checked with its own keys only.
         let both = [Algorithm::HS256, Algorithm::RS256, Algorithm::ES256, Algorithm::EdDSA];
         let keys = [RSA, P256, ED25519].map(KeySource::Pem).into_iter();
         let keys: Vec<_> = keys.chain([KeySource::Secret(SECRET)]).collect();
         let both = verifier(&both, &keys).expect("keys that fit");
-        assert_eq!(subject(&both, &forged), Err(Rejected::Signature));
+        assert_eq!(subject(&both, &forged), Err(TokenRejection::Signature));
     }
 }
 
@@ -88,7 +88,7 @@ fn refuses_a_signature_of_one_algorithm_under_the_name_of_another() {
     let both = [Algorithm::RS256, Algorithm::PS256];
     let verifier = verifier(&both, &[KeySource::Pem(RSA)]).expect("a key");
     let mislabelled = signed_with(&key, Algorithm::PS256, r#"{"alg":"RS256"}"#, "{}");
-    assert_eq!(subject(&verifier, mislabelled), Err(Rejected::Signature));
+    assert_eq!(subject(&verifier, mislabelled), Err(TokenRejection::Signature));
 }
 
 #[test]
@@ -97,26 +97,26 @@ fn refuses_a_token_that_brings_its_own_key() {
     let secret = encode(b"the forger's own secret, as long as it needs to be");
     let header = json!({"alg": "HS256", "jwk": {"kty": "oct", "k": secret}, "jku": "https://x"});
     let forged = signed_with(&own, Algorithm::HS256, &header.to_string(), r#"{"sub":"ada"}"#);
-    assert_eq!(subject(&hs256(), forged), Err(Rejected::Signature));
+    assert_eq!(subject(&hs256(), forged), Err(TokenRejection::Signature));
 }
 
 #[test]
 fn refuses_headers_with_critical_extensions_or_invalid_fields() {
     let key = EncodingKey::from_secret(SECRET);
     let cases = [
-        (r#"{"alg":"HS256","crit":["b64"],"b64":false}"#, Rejected::Malformed),
-        (r#"{"alg":"HS256","crit":[]}"#, Rejected::Malformed),
-        (r#"{"alg":"HS256","kid":7}"#, Rejected::Malformed),
-        (r#"{"alg":"HS256","kid":null}"#, Rejected::Malformed),
-        (r#"{"typ":"JWT"}"#, Rejected::Malformed),
-        (r#"{"alg":["HS256"]}"#, Rejected::Malformed),
-        (r#""HS256""#, Rejected::Malformed),
-        ("", Rejected::Malformed),
-        (r#"{"alg":"HS256"} {}"#, Rejected::Malformed),
-        (r#"{"alg":"hs256"}"#, Rejected::Algorithm),
-        (r#"{"alg":"HS256 "}"#, Rejected::Algorithm),
-        (r#"{"alg":"HS256","alg":"none"}"#, Rejected::Algorithm),
-        (r#"{"alg":"ES512"}"#, Rejected::Algorithm),
+        (r#"{"alg":"HS256","crit":["b64"],"b64":false}"#, TokenRejection::Malformed),
+        (r#"{"alg":"HS256","crit":[]}"#, TokenRejection::Malformed),
+        (r#"{"alg":"HS256","kid":7}"#, TokenRejection::Malformed),
+        (r#"{"alg":"HS256","kid":null}"#, TokenRejection::Malformed),
+        (r#"{"typ":"JWT"}"#, TokenRejection::Malformed),
+        (r#"{"alg":["HS256"]}"#, TokenRejection::Malformed),
+        (r#""HS256""#, TokenRejection::Malformed),
+        ("", TokenRejection::Malformed),
+        (r#"{"alg":"HS256"} {}"#, TokenRejection::Malformed),
+        (r#"{"alg":"hs256"}"#, TokenRejection::Algorithm),
+        (r#"{"alg":"HS256 "}"#, TokenRejection::Algorithm),
+        (r#"{"alg":"HS256","alg":"none"}"#, TokenRejection::Algorithm),
+        (r#"{"alg":"ES512"}"#, TokenRejection::Algorithm),
     ];
     for (header, expected) in cases {
         let token = signed_with(&key, Algorithm::HS256, header, r#"{"sub":"ada"}"#);
@@ -138,13 +138,13 @@ fn finds_the_key_by_its_id() {
         // The verifier, the id in the token, the secret it is signed with, the outcome.
         (&two, Some("old"), old, accepted()),
         (&two, Some("new"), new, accepted()),
-        (&two, Some("new"), old, Err(Rejected::Signature)),
-        (&two, Some("newer"), new, Err(Rejected::UnknownKey)),
-        (&two, Some(""), new, Err(Rejected::UnknownKey)),
+        (&two, Some("new"), old, Err(TokenRejection::Signature)),
+        (&two, Some("newer"), new, Err(TokenRejection::UnknownKey)),
+        (&two, Some(""), new, Err(TokenRejection::UnknownKey)),
         (&two, None, old, accepted()),
         (&two, None, new, accepted()),
         (&unnamed, Some("any"), old, accepted()),
-        (&unnamed, Some("any"), new, Err(Rejected::Signature)),
+        (&unnamed, Some("any"), new, Err(TokenRejection::Signature)),
     ];
     for (verifier, kid, secret, expected) in cases {
         let header = match kid {
@@ -169,6 +169,6 @@ fn an_unverified_token_is_accepted_with_any_signature() {
         assert_eq!(subject(&verifier, &token), accepted(), "{token}");
     }
     for token in [format!("{payload}."), format!("a.b.x.{payload}.x"), "a.W10.".to_owned()] {
-        assert_eq!(subject(&verifier, &token), Err(Rejected::Malformed), "{token}");
+        assert_eq!(subject(&verifier, &token), Err(TokenRejection::Malformed), "{token}");
     }
 }

@@ -17,7 +17,7 @@ fn jwk(kid: &str, alg: Option<&str>, key: &Value) -> Value {
 
 /// The public keys of the tests as JSON web keys.
 fn jwk_of(algorithm: Algorithm) -> Value {
-    let der = |pem| pem::Block::find(pem).and_then(|block| block.der()).expect("a test key");
+    let der = |pem| pem::PemBlock::find(pem).and_then(|block| block.der()).expect("a test key");
     match algorithm {
         Algorithm::ES256 => {
             let der = der(P256);
@@ -51,9 +51,9 @@ fn a_key_set_of_two_keys_accepts_each_under_its_own_id() {
     let accepted = Ok("ada".to_owned());
     assert_eq!(subject(&verifier, signed_by(RS256, "rsa")), accepted);
     assert_eq!(subject(&verifier, signed_by(ES256, "curve")), accepted);
-    assert_eq!(subject(&verifier, signed_by(ES256, "rsa")), Err(Rejected::UnknownKey));
-    assert_eq!(subject(&verifier, signed_by(RS256, "curve")), Err(Rejected::UnknownKey));
-    assert_eq!(subject(&verifier, signed_by(RS256, "third")), Err(Rejected::UnknownKey));
+    assert_eq!(subject(&verifier, signed_by(ES256, "rsa")), Err(TokenRejection::UnknownKey));
+    assert_eq!(subject(&verifier, signed_by(RS256, "curve")), Err(TokenRejection::UnknownKey));
+    assert_eq!(subject(&verifier, signed_by(RS256, "third")), Err(TokenRejection::UnknownKey));
     assert_eq!(subject(&verifier, token(ES256, &json!({"sub": "ada"}))), accepted);
 }
 
@@ -64,7 +64,7 @@ fn a_key_of_a_set_is_used_only_for_the_algorithm_it_names() {
     let verifier =
         verifier(&[RS256, PS256], &[KeySource::Jwks(set.as_bytes())]).expect("a good key");
     assert!(subject(&verifier, signed_by(RS256, "rsa")).is_ok());
-    assert_eq!(subject(&verifier, signed_by(PS256, "rsa")), Err(Rejected::UnknownKey));
+    assert_eq!(subject(&verifier, signed_by(PS256, "rsa")), Err(TokenRejection::UnknownKey));
     assert_eq!(verifier.warnings(), [KeyWarning::AlgorithmWithoutKey { algorithm: PS256 }]);
 }
 
@@ -191,7 +191,7 @@ fn a_public_key_too_short_or_too_long_is_refused() {
         verifier(&algorithms, &[KeySource::Pem(text.as_bytes())]).is_ok()
     };
     for good in [RSA, P256, P384, ED25519] {
-        let mut der = pem::Block::find(good).and_then(|block| block.der()).expect("a test key");
+        let mut der = pem::PemBlock::find(good).and_then(|block| block.der()).expect("a test key");
         assert!(is_key(&der));
         for length in 0..der.len() {
             assert!(!is_key(&der[..length]), "{length} of {}", der.len());

@@ -10,7 +10,7 @@ fn with_leeway(seconds: u64) -> Verifier {
         .expect("a good secret")
 }
 
-fn at(verifier: &Verifier, payload: &str, micros: u64) -> Option<Rejected> {
+fn at(verifier: &Verifier, payload: &str, micros: u64) -> Option<TokenRejection> {
     verifier.claims(raw_token(payload).as_bytes(), Time::from_micros(micros)).err()
 }
 
@@ -23,9 +23,9 @@ fn expires_exactly_at_exp_plus_leeway() {
             (0, None),
             (end - SECOND, None),
             (end - 1, None),
-            (end, Some(Rejected::Expired)),
-            (end + 1, Some(Rejected::Expired)),
-            (u64::MAX, Some(Rejected::Expired)),
+            (end, Some(TokenRejection::Expired)),
+            (end + 1, Some(TokenRejection::Expired)),
+            (u64::MAX, Some(TokenRejection::Expired)),
         ] {
             assert_eq!(at(&verifier, r#"{"exp":1000}"#, micros), expected, "{leeway} {micros}");
         }
@@ -38,8 +38,8 @@ fn becomes_valid_exactly_at_nbf_minus_leeway() {
         let verifier = with_leeway(leeway);
         let start = (1_000 - leeway) * SECOND;
         for (micros, expected) in [
-            (0, Some(Rejected::NotYet)),
-            (start - 1, Some(Rejected::NotYet)),
+            (0, Some(TokenRejection::NotYet)),
+            (start - 1, Some(TokenRejection::NotYet)),
             (start, None),
             (start + 1, None),
             (u64::MAX, None),
@@ -52,9 +52,9 @@ fn becomes_valid_exactly_at_nbf_minus_leeway() {
 #[test]
 fn reads_times_of_every_size_and_shape() {
     let now = 1_000 * SECOND;
-    let expired = Some(Rejected::Expired);
-    let not_yet = Some(Rejected::NotYet);
-    let malformed = Some(Rejected::Malformed);
+    let expired = Some(TokenRejection::Expired);
+    let not_yet = Some(TokenRejection::NotYet);
+    let malformed = Some(TokenRejection::Malformed);
     let cases = [
         ("{}", None),
         (r#"{"exp":1000.5}"#, None),
@@ -118,7 +118,7 @@ fn requires_the_issuer_and_one_of_the_audience() {
     };
     let (any, issuer) = (make(None, &[]), make(Some("us"), &[]));
     let (audience, both) = (make(None, &["api", "web"]), make(Some("us"), &["api"]));
-    let (no_issuer, no_audience) = (Some(Rejected::Issuer), Some(Rejected::Audience));
+    let (no_issuer, no_audience) = (Some(TokenRejection::Issuer), Some(TokenRejection::Audience));
     let cases = [
         (&any, r#"{"iss":"them","aud":"others"}"#, None),
         (&any, "{}", None),
@@ -139,7 +139,7 @@ fn requires_the_issuer_and_one_of_the_audience() {
         (&both, r#"{"iss":"us","aud":"api"}"#, None),
         (&both, r#"{"iss":"us","aud":"web"}"#, no_audience),
         (&both, r#"{"iss":"them","aud":"api"}"#, no_issuer),
-        (&both, r#"{"iss":"them","exp":1}"#, Some(Rejected::Expired)),
+        (&both, r#"{"iss":"them","exp":1}"#, Some(TokenRejection::Expired)),
     ];
     for (verifier, payload, expected) in cases {
         assert_eq!(at(verifier, payload, NOW.as_micros()), expected, "{payload}");

@@ -20,7 +20,7 @@ fn check(algorithm: Algorithm, key: &Value, header: &str, signature: &str) {
     assert_eq!(claims.text("http://example.com/is_root").as_deref(), Some("true"));
     assert_eq!(claims.text("exp").as_deref(), Some("1300819380"));
     let late = verifier.claims(token.as_bytes(), Time::from_micros(expiry));
-    assert_eq!(late.err(), Some(Rejected::Expired));
+    assert_eq!(late.err(), Some(TokenRejection::Expired));
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn takes_the_signature_of_rfc_8037_appendix_a4_though_its_payload_holds_no_claim
     let signature =
         "hgyY0il_MGCjP0JzlnLWG1PPOt7-09PGcvMg3AIbQR6dWbhijcNR4ki4iylGjg5BhVsPt9g7sVvpAr_MuM0KAg";
     let outcome = subject(&verifier, format!("{message}.{signature}"));
-    assert_eq!(outcome, Err(Rejected::Malformed), "which is only seen past the signature");
+    assert_eq!(outcome, Err(TokenRejection::Malformed), "which is only seen past the signature");
     let wrong = signature.replacen('h', "i", 1);
-    assert_eq!(subject(&verifier, format!("{message}.{wrong}")), Err(Rejected::Signature));
+    assert_eq!(subject(&verifier, format!("{message}.{wrong}")), Err(TokenRejection::Signature));
 }

@@ -6,22 +6,22 @@ use core::hash::{BuildHasherDefault, Hasher};
 ///
 /// The keys of a table come only from the rule file. Requests only look them up, so clients cannot
 /// fill a table with colliding keys, and the hash does not have to resist that.
-pub(super) type Hashing = BuildHasherDefault<Words>;
+pub(super) type Hashing = BuildHasherDefault<WordHasher>;
 
 /// A hasher that mixes in eight bytes at a time.
 #[derive(Default)]
-pub(super) struct Words(u64);
+pub(super) struct WordHasher(u64);
 
 /// An odd number with its bits well spread: 2^64 divided by the golden ratio.
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 
-impl Words {
+impl WordHasher {
     fn mix(&mut self, word: u64) {
         self.0 = (self.0.rotate_left(23) ^ word).wrapping_mul(SPREAD);
     }
 }
 
-impl Hasher for Words {
+impl Hasher for WordHasher {
     fn write(&mut self, bytes: &[u8]) {
         let (words, rest) = bytes.as_chunks::<8>();
         for word in words {

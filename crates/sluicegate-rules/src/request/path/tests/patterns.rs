@@ -57,13 +57,13 @@ fn displays_patterns_normalized() {
 }
 
 /// Whether a pattern matches, in a simple and slow form.
-fn means(segments: &[&str], steps: &[&str]) -> bool {
+fn matches_steps(segments: &[&str], steps: &[&str]) -> bool {
     match (segments, steps) {
         ([], _) => steps.is_empty(),
-        (["**", rest @ ..], _) => (0..=steps.len()).any(|at| means(rest, &steps[at..])),
+        (["**", rest @ ..], _) => (0..=steps.len()).any(|at| matches_steps(rest, &steps[at..])),
         ([segment, behind @ ..], [step, steps @ ..]) => {
             (segment.starts_with('{') || glob(segment.as_bytes(), step.as_bytes()))
-                && means(behind, steps)
+                && matches_steps(behind, steps)
         }
         (_, []) => false,
     }
@@ -87,7 +87,7 @@ fn matching_agrees_with_the_simple_form() {
         let path = path_text(&mut random);
         let segments: Vec<&str> = text.split('/').filter(|part| !part.is_empty()).collect();
         let steps: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
-        let expected = means(&segments, &steps);
+        let expected = matches_steps(&segments, &steps);
         matched += usize::from(expected);
         assert_eq!(pattern(&text).matches(path.as_bytes()), expected, "{text} {path}");
     }

@@ -8,7 +8,7 @@ use super::check_response;
 use crate::http::json;
 use crate::http::request_error::RequestError;
 use crate::http::response::Verdicts;
-use crate::http::{Answer, RequestParts, json_response, query};
+use crate::http::{HttpResponse, RequestParts, json_response, query};
 use crate::metrics::Metrics;
 
 /// Decides a list of requests; the status is always 200.
@@ -16,7 +16,7 @@ pub(in crate::http) async fn answer<S: Store>(
     gate: &RuleLimiter<S>,
     metrics: &Metrics,
     parts: RequestParts<'_>,
-) -> Result<Answer, RequestError> {
+) -> Result<HttpResponse, RequestError> {
     let no_query = query::none(parts.query);
     let ((), checks) = json::both(no_query, json::list::<CheckBody<'_>>(parts.body))?;
     let requests: Vec<_> = checks.iter().map(CheckBody::request).collect();

@@ -18,7 +18,7 @@ pub(super) struct CheckBody<'a> {
 
 /// A field of the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Field {
+pub(super) enum CheckField {
     Attributes,
     Headers,
     Peer,
@@ -27,7 +27,7 @@ pub(super) enum Field {
     Reserve,
 }
 
-impl json::Field for Field {
+impl json::JsonField for CheckField {
     const ALL: &'static [Self] =
         &[Self::Attributes, Self::Headers, Self::Peer, Self::Cost, Self::BodySize, Self::Reserve];
     const EXAMPLE: &'static str =
@@ -49,7 +49,7 @@ impl json::Field for Field {
     }
 }
 
-impl DescribedRequestFields for Field {
+impl DescribedRequestFields for CheckField {
     const ATTRIBUTES: Self = Self::Attributes;
     const HEADERS: Self = Self::Headers;
     const PEER: Self = Self::Peer;
@@ -58,27 +58,27 @@ impl DescribedRequestFields for Field {
 impl<'a> FromJson<'a> for CheckBody<'a> {
     const EXAMPLE: &'static str = r#"[{"attributes":{"user":"42","path":"/checkout"}}]"#;
 
-    type Field = Field;
+    type Field = CheckField;
 
-    fn from_fields(fields: &mut Fields<'a, Field>) -> Result<Self, Vec<FieldError>> {
+    fn from_fields(fields: &mut Fields<'a, CheckField>) -> Result<Self, Vec<FieldError>> {
         let mut errors = ErrorCollector::new(fields);
         let described = DescribedRequest::read(&mut errors, fields);
-        let cost = errors.units(Field::Cost, fields.take(Field::Cost), 0);
+        let cost = errors.units(CheckField::Cost, fields.take(CheckField::Cost), 0);
         let cost = cost.map(sluicegate::Cost::units);
-        let body_size = match fields.take(Field::BodySize) {
+        let body_size = match fields.take(CheckField::BodySize) {
             None => None,
             Some(JsonValue::Whole(bytes)) => Some(bytes),
             Some(found) => {
                 let detail = format!("found {found}; use a whole number of bytes");
-                errors.add(Field::BodySize, detail)
+                errors.add(CheckField::BodySize, detail)
             }
         };
-        let reserve = match fields.take(Field::Reserve) {
+        let reserve = match fields.take(CheckField::Reserve) {
             None => Some(false),
             Some(JsonValue::Bool(reserve)) => Some(reserve),
             Some(found) => {
                 let detail = format!("found {found}; use true or false");
-                errors.add(Field::Reserve, detail)
+                errors.add(CheckField::Reserve, detail)
             }
         };
         let reserve = reserve.unwrap_or_default();

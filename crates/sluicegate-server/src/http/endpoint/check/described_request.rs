@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::net::IpAddr;
 
 use sluicegate_http::FieldError;
-use sluicegate_rules::{Attributes, Headers, Request, Value};
+use sluicegate_rules::{AttributeValue, Attributes, Headers, Request};
 
-use crate::http::json::{ErrorCollector, Field, Fields, JsonValue};
+use crate::http::json::{ErrorCollector, Fields, JsonField, JsonValue};
 
 /// The most attributes or header lines of a request, because rules search all of them.
 const MAX_ENTRIES: usize = 256;
@@ -24,7 +24,7 @@ pub(in crate::http) struct DescribedRequest<'a> {
 }
 
 /// The fields of a body that describe a request.
-pub(in crate::http) trait DescribedRequestFields: Field {
+pub(in crate::http) trait DescribedRequestFields: JsonField {
     const ATTRIBUTES: Self;
     const HEADERS: Self;
     const PEER: Self;
@@ -70,14 +70,14 @@ impl<'a> DescribedRequest<'a> {
     }
 }
 
-type Entries<'a> = Vec<(Cow<'a, str>, JsonValue<'a>)>;
+type HeaderEntries<'a> = Vec<(Cow<'a, str>, JsonValue<'a>)>;
 
 /// Returns the entries of a field that is an object.
 fn entries<'a>(
     errors: &mut ErrorCollector,
-    field: impl Field,
+    field: impl JsonField,
     found: Option<JsonValue<'a>>,
-) -> Entries<'a> {
+) -> HeaderEntries<'a> {
     let name = field.as_str();
     let detail = match found {
         None => return Vec::new(),
@@ -91,13 +91,17 @@ fn entries<'a>(
 }
 
 /// Creates an error of one entry.
-fn entry_error(field: impl Field, name: &str, detail: impl Into<String>) -> FieldError {
+fn entry_error(field: impl JsonField, name: &str, detail: impl Into<String>) -> FieldError {
     let name: String = name.chars().take(MAX_NAME).collect();
     FieldError::new(format!("{}.{name}", field.as_str()), detail)
 }
 
 impl<'a> BodyAttributes<'a> {
-    fn read(errors: &mut ErrorCollector, field: impl Field, entries: Entries<'a>) -> Self {
+    fn read(
+        errors: &mut ErrorCollector,
+        field: impl JsonField,
+        entries: HeaderEntries<'a>,
+    ) -> Self {
         for (index, (name, value)) in entries.iter().enumerate() {
             let before = entries.get(..index).unwrap_or_default();
             if before.iter().any(|(other, _)| other == name) {
@@ -122,7 +126,11 @@ impl<'a> BodyAttributes<'a> {
 }
 
 impl<'a> BodyHeaders<'a> {
-    fn read(errors: &mut ErrorCollector, field: impl Field, entries: Entries<'a>) -> Self {
+    fn read(
+        errors: &mut ErrorCollector,
+        field: impl JsonField,
+        entries: HeaderEntries<'a>,
+    ) -> Self {
         let mut lines = Vec::with_capacity(entries.len());
         for (index, (name, _)) in entries.iter().enumerate() {
             let before = entries.get(..index).unwrap_or_default();
@@ -172,7 +180,7 @@ fn is_header(name: &str) -> bool {
 
 fn peer(
     errors: &mut ErrorCollector,
-    field: impl Field,
+    field: impl JsonField,
     found: Option<JsonValue<'_>>,
 ) -> Option<IpAddr> {
     const HINT: &str = "use an IP address without a port, as in \"203.0.113.9\"";
@@ -190,14 +198,14 @@ fn peer(
 }
 
 impl Attributes for BodyAttributes<'_> {
-    fn get(&self, name: &str) -> Option<Value<'_>> {
+    fn get(&self, name: &str) -> Option<AttributeValue<'_>> {
         let (_, found) = self.0.iter().find(|(other, _)| other == name)?;
         match found {
-            JsonValue::Text(text) => Some(Value::Text(text)),
-            JsonValue::Whole(number) => i64::try_from(*number).ok().map(Value::Whole),
-            JsonValue::Negative(number) => Some(Value::Whole(*number)),
-            JsonValue::Number(number) => Some(Value::Real(*number)),
-            JsonValue::Bool(flag) => Some(Value::Flag(*flag)),
+            JsonValue::Text(text) => Some(AttributeValue::Text(text)),
+            JsonValue::Whole(number) => i64::try_from(*number).ok().map(AttributeValue::Whole),
+            JsonValue::Negative(number) => Some(AttributeValue::Whole(*number)),
+            JsonValue::Number(number) => Some(AttributeValue::Real(*number)),
+            JsonValue::Bool(flag) => Some(AttributeValue::Flag(*flag)),
             // Null is the same as no attribute.
             JsonValue::Null | JsonValue::List(_) | JsonValue::Object(_) => None,
         }

@@ -25,7 +25,7 @@ enum ReportOutcome {
 
 /// A field of the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Field {
+enum ReportField {
     Attributes,
     Headers,
     Peer,
@@ -34,7 +34,7 @@ enum Field {
     Failures,
 }
 
-impl json::Field for Field {
+impl json::JsonField for ReportField {
     const ALL: &'static [Self] =
         &[Self::Attributes, Self::Headers, Self::Peer, Self::Status, Self::Failed, Self::Failures];
     const EXAMPLE: &'static str =
@@ -56,7 +56,7 @@ impl json::Field for Field {
     }
 }
 
-impl DescribedRequestFields for Field {
+impl DescribedRequestFields for ReportField {
     const ATTRIBUTES: Self = Self::Attributes;
     const HEADERS: Self = Self::Headers;
     const PEER: Self = Self::Peer;
@@ -68,9 +68,9 @@ impl<'a> ReportBody<'a> {
         let mut fields = json::object(body)?;
         let mut errors = ErrorCollector::new(&fields);
         let described = DescribedRequest::read(&mut errors, &mut fields);
-        let (status, failed) = (fields.take(Field::Status), fields.take(Field::Failed));
+        let (status, failed) = (fields.take(ReportField::Status), fields.take(ReportField::Failed));
         let outcome = errors.outcome(status, failed);
-        let failures = errors.units(Field::Failures, fields.take(Field::Failures), 1);
+        let failures = errors.units(ReportField::Failures, fields.take(ReportField::Failures), 1);
         let failures = failures.map_or(1, sluicegate::Cost::units);
         errors.finish(outcome.map(|outcome| Self { described, outcome, failures }))
     }
@@ -98,22 +98,22 @@ impl ErrorCollector {
     ) -> Option<ReportOutcome> {
         match (status, failed) {
             (Some(_), Some(_)) => {
-                self.add(Field::Failed, "`status` is given too; send only one of them")
+                self.add(ReportField::Failed, "`status` is given too; send only one of them")
             }
             (Some(JsonValue::Whole(status @ 100..=999)), None) => {
                 u16::try_from(status).ok().map(ReportOutcome::Status)
             }
             (Some(found), None) => {
                 let detail = format!("found {found}; use a status from 100 to 999");
-                self.add(Field::Status, detail)
+                self.add(ReportField::Status, detail)
             }
             (None, Some(JsonValue::Bool(failed))) => Some(ReportOutcome::Failed(failed)),
             (None, Some(found)) => {
-                self.add(Field::Failed, format!("found {found}; use true or false"))
+                self.add(ReportField::Failed, format!("found {found}; use true or false"))
             }
             (None, None) => {
                 let detail = "it is missing; send the status of the response, or `failed`";
-                self.add(Field::Status, detail)
+                self.add(ReportField::Status, detail)
             }
         }
     }

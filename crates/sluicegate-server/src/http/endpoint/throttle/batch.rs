@@ -7,12 +7,12 @@ use std::slice::from_ref;
 use sluicegate::{Check, CheckError, Limiter, Plan, Store, Verdict};
 use sluicegate_rules::RuleLimiter;
 
-use super::body::Throttle;
+use super::body::ThrottleBody;
 use super::{count, plan, response};
 use crate::http::json;
 use crate::http::request_error::RequestError;
 use crate::http::response::Verdicts;
-use crate::http::{Answer, RequestParts, json_response, query};
+use crate::http::{HttpResponse, RequestParts, json_response, query};
 use crate::metrics::Metrics;
 
 /// Decides a list of throttles; the status is always 200.
@@ -20,10 +20,10 @@ pub(in crate::http) async fn answer<S: Store>(
     gate: &RuleLimiter<S>,
     metrics: &Metrics,
     parts: RequestParts<'_>,
-) -> Result<Answer, RequestError> {
+) -> Result<HttpResponse, RequestError> {
     let no_query = query::none(parts.query);
-    let ((), throttles) = json::both(no_query, json::list::<Throttle<'_>>(parts.body))?;
-    let checks: Vec<Check<'_>> = throttles.iter().map(Throttle::check).collect();
+    let ((), throttles) = json::both(no_query, json::list::<ThrottleBody<'_>>(parts.body))?;
+    let checks: Vec<Check<'_>> = throttles.iter().map(ThrottleBody::check).collect();
     let mut decisions = Vec::with_capacity(checks.len());
     let decided = gate.limiter().check_many_at_once(&checks, &mut decisions);
     let later = match checks.get(decided..) {
@@ -34,7 +34,7 @@ pub(in crate::http) async fn answer<S: Store>(
 
     let rules = gate.rules();
     let mut verdicts = Verdicts::with_capacity(checks.len());
-    let add = |verdicts: &mut Verdicts, throttle: &Throttle<'_>, verdict: &Verdict, check| {
+    let add = |verdicts: &mut Verdicts, throttle: &ThrottleBody<'_>, verdict: &Verdict, check| {
         count(metrics, throttle, verdict);
         verdicts.add(&response(throttle, from_ref(check), verdict, rules.headers()));
     };

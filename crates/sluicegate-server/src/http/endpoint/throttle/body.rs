@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sluicegate::{Check, Cost, Limit, Limiter, Memory, Quota, Slices};
 use sluicegate_http::FieldError;
-use sluicegate_rules::{Algorithm, closest_word};
+use sluicegate_rules::{AlgorithmName, closest_word};
 
 use super::limit_cache;
 use crate::http::json;
@@ -14,16 +14,16 @@ use crate::inline_limit::limit;
 
 /// A throttle: key, limit and cost.
 #[derive(Debug)]
-pub(super) struct Throttle<'a> {
+pub(super) struct ThrottleBody<'a> {
     pub(super) key: Cow<'a, str>,
     pub(super) limit: Arc<Limit>,
-    pub(super) algorithm: Algorithm,
+    pub(super) algorithm: AlgorithmName,
     pub(super) cost: Cost,
 }
 
 /// A field of the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Field {
+pub(super) enum ThrottleField {
     Key,
     Quota,
     Algorithm,
@@ -32,7 +32,7 @@ pub(super) enum Field {
     Strict,
 }
 
-impl json::Field for Field {
+impl json::JsonField for ThrottleField {
     const ALL: &'static [Self] =
         &[Self::Key, Self::Quota, Self::Algorithm, Self::Cost, Self::Slices, Self::Strict];
     const EXAMPLE: &'static str = r#"{"key":"user:42","quota":"100/min"}"#;
@@ -49,25 +49,28 @@ impl json::Field for Field {
     }
 }
 
-impl<'a> FromJson<'a> for Throttle<'a> {
+impl<'a> FromJson<'a> for ThrottleBody<'a> {
     const EXAMPLE: &'static str = r#"[{"key":"user:42","quota":"100/min"}]"#;
 
-    type Field = Field;
+    type Field = ThrottleField;
 
-    fn from_fields(fields: &mut Fields<'a, Field>) -> Result<Self, Vec<FieldError>> {
+    fn from_fields(fields: &mut Fields<'a, ThrottleField>) -> Result<Self, Vec<FieldError>> {
         let mut errors = ErrorCollector::new(fields);
-        let key = errors.key(fields.take(Field::Key));
+        let key = errors.key(fields.take(ThrottleField::Key));
         if let Some(limit) = bare_quota(fields).and_then(limit_cache::get) {
-            let cost = errors.cost(fields.take(Field::Cost));
-            let algorithm = Algorithm::TokenBucket;
+            let cost = errors.cost(fields.take(ThrottleField::Cost));
+            let algorithm = AlgorithmName::TokenBucket;
             return errors.finish(key.map(|key| Self { key, limit, algorithm, cost }));
         }
         let text = bare_quota(fields).map(str::to_owned);
-        let quota = errors.quota(fields.take(Field::Quota));
-        let algorithm = errors.algorithm(fields.take(Field::Algorithm));
-        let cost = errors.cost(fields.take(Field::Cost));
-        let slices =
-            errors.slices(algorithm, fields.take(Field::Slices), fields.take(Field::Strict));
+        let quota = errors.quota(fields.take(ThrottleField::Quota));
+        let algorithm = errors.algorithm(fields.take(ThrottleField::Algorithm));
+        let cost = errors.cost(fields.take(ThrottleField::Cost));
+        let slices = errors.slices(
+            algorithm,
+            fields.take(ThrottleField::Slices),
+            fields.take(ThrottleField::Strict),
+        );
         let limit = errors.limit(quota, algorithm, slices).map(Arc::new);
         if let (Some(text), Some(limit)) = (text, &limit) {
             limit_cache::insert(text, limit);
@@ -81,9 +84,9 @@ impl<'a> FromJson<'a> for Throttle<'a> {
 }
 
 /// Returns the quota if no other field describes the limit, the usual case.
-fn bare_quota<'f>(fields: &'f Fields<'_, Field>) -> Option<&'f str> {
-    let others = [Field::Algorithm, Field::Slices, Field::Strict];
-    match fields.get(Field::Quota) {
+fn bare_quota<'f>(fields: &'f Fields<'_, ThrottleField>) -> Option<&'f str> {
+    let others = [ThrottleField::Algorithm, ThrottleField::Slices, ThrottleField::Strict];
+    match fields.get(ThrottleField::Quota) {
         Some(JsonValue::Text(text)) if others.iter().all(|other| fields.get(*other).is_none()) => {
             Some(text)
         }
@@ -91,7 +94,7 @@ fn bare_quota<'f>(fields: &'f Fields<'_, Field>) -> Option<&'f str> {
     }
 }
 
-impl Throttle<'_> {
+impl ThrottleBody<'_> {
     /// Returns its check.
     pub(super) fn check(&self) -> Check<'_> {
         Check::new(&self.limit, self.key.as_ref()).cost(self.cost)
@@ -112,11 +115,11 @@ impl ErrorCollector {
             Some(found) => format!("found {found}; use a string, as in \"user:42\""),
             None => "it is missing; send the key of a counter, as in \"user:42\"".to_owned(),
         };
-        self.add(Field::Key, detail)
+        self.add(ThrottleField::Key, detail)
     }
 
     fn cost(&mut self, found: Option<JsonValue<'_>>) -> Cost {
-        self.units(Field::Cost, found, 0).unwrap_or(Cost::ONE)
+        self.units(ThrottleField::Cost, found, 0).unwrap_or(Cost::ONE)
     }
 
     fn quota(&mut self, found: Option<JsonValue<'_>>) -> Option<Quota> {
@@ -128,14 +131,14 @@ impl ErrorCollector {
             Some(found) => format!("found {found}; use a string, as in \"100/min burst 20\""),
             None => "it is missing; send an amount per time, as in \"100/min\"".to_owned(),
         };
-        self.add(Field::Quota, detail)
+        self.add(ThrottleField::Quota, detail)
     }
 
-    fn algorithm(&mut self, found: Option<JsonValue<'_>>) -> Option<Algorithm> {
-        let Some(found) = found else { return Some(Algorithm::TokenBucket) };
-        let names = Algorithm::ALL.map(Algorithm::as_str);
+    fn algorithm(&mut self, found: Option<JsonValue<'_>>) -> Option<AlgorithmName> {
+        let Some(found) = found else { return Some(AlgorithmName::TokenBucket) };
+        let names = AlgorithmName::ALL.map(AlgorithmName::as_str);
         let detail = match &found {
-            JsonValue::Text(name) => match Algorithm::named(name) {
+            JsonValue::Text(name) => match AlgorithmName::named(name) {
                 Some(algorithm) => return Some(algorithm),
                 None if matches!(name.as_ref(), "concurrency" | "cooldown") => {
                     format!("`{name}` has no quota, so it cannot be used here")
@@ -150,18 +153,20 @@ impl ErrorCollector {
             },
             found => format!("found {found}"),
         };
-        self.add(Field::Algorithm, format!("{detail}; use one of {}", names.join(", ")))
+        self.add(ThrottleField::Algorithm, format!("{detail}; use one of {}", names.join(", ")))
     }
 
     fn slices(
         &mut self,
-        algorithm: Option<Algorithm>,
+        algorithm: Option<AlgorithmName>,
         slices: Option<JsonValue<'_>>,
         strict: Option<JsonValue<'_>>,
     ) -> Option<Slices> {
         const MAX: u32 = Limit::MAX_SLICES;
-        if let Some(algorithm) = algorithm.filter(|known| *known != Algorithm::SlidingWindow) {
-            for (field, found) in [(Field::Slices, &slices), (Field::Strict, &strict)] {
+        if let Some(algorithm) = algorithm.filter(|known| *known != AlgorithmName::SlidingWindow) {
+            for (field, found) in
+                [(ThrottleField::Slices, &slices), (ThrottleField::Strict, &strict)]
+            {
                 if found.is_some() {
                     let detail = format!(
                         "it is for sliding_window only, and the algorithm is {}; leave it out",
@@ -178,13 +183,15 @@ impl ErrorCollector {
             }
             Some(found) => {
                 let detail = format!("found {found}; use a whole number from 1 to {MAX}");
-                self.add(Field::Slices, detail)
+                self.add(ThrottleField::Slices, detail)
             }
         };
         let strict = match strict {
             None => Some(false),
             Some(JsonValue::Bool(strict)) => Some(strict),
-            Some(found) => self.add(Field::Strict, format!("found {found}; use true or false")),
+            Some(found) => {
+                self.add(ThrottleField::Strict, format!("found {found}; use true or false"))
+            }
         };
         Some(if strict? { Slices::Strict(count?) } else { Slices::Weighted(count?) })
     }
@@ -192,7 +199,7 @@ impl ErrorCollector {
     fn limit(
         &mut self,
         quota: Option<Quota>,
-        algorithm: Option<Algorithm>,
+        algorithm: Option<AlgorithmName>,
         slices: Option<Slices>,
     ) -> Option<Limit> {
         let (algorithm, quota, slices) = (algorithm?, quota?, slices?);
@@ -207,6 +214,6 @@ impl ErrorCollector {
             Slices::Strict(_) => Slices::Strict(1),
         };
         let quota_is_valid = limit(algorithm, quota, undivided).is_ok();
-        self.add(if quota_is_valid { Field::Slices } else { Field::Quota }, error)
+        self.add(if quota_is_valid { ThrottleField::Slices } else { ThrottleField::Quota }, error)
     }
 }

@@ -1,18 +1,18 @@
 //! The guarantees of every decision.
 
-use sluicegate_core::{Operation, Decision, Receipt, Ruling, Span, Take};
+use sluicegate_core::{Decision, Operation, Receipt, Ruling, Span, Take};
 
-use crate::asked::Asked;
-use crate::limits::Named;
+use crate::fuzzed_check::FuzzedCheck;
+use crate::limits::NamedLimit;
 
 /// Asserts that the numbers of all decisions of a set agree with the checks and each other.
 pub(crate) fn assert_numbers(
-    limits: &[Named],
-    asked: &[Asked],
+    limits: &[NamedLimit],
+    checks: &[FuzzedCheck],
     ruling: Ruling,
     decisions: &[Option<Decision>],
 ) {
-    for (asked, decision) in asked.iter().zip(decisions) {
+    for (check, decision) in checks.iter().zip(decisions) {
         let Some(decision) = decision else { continue };
         assert_ne!(ruling, Ruling::Stale, "{decision:?}");
         assert!(decision.remaining() <= decision.limit(), "{decision:?}");
@@ -20,11 +20,11 @@ pub(crate) fn assert_numbers(
         if let Some(receipt) = decision.receipt() {
             assert_eq!(Receipt::from_bytes(&receipt.to_bytes()), Some(*receipt), "{decision:?}");
         }
-        if asked.rescales() {
+        if check.rescales() {
             assert!(decision.is_allowed() && decision.granted() == 0, "{decision:?}");
         }
-        if let Operation::Take(take) = asked.ask {
-            assert_take(limits[asked.subject.limit].limit.uses_up(), &take, ruling, decision);
+        if let Operation::Take(take) = check.operation {
+            assert_take(limits[check.subject.limit].limit.uses_up(), &take, ruling, decision);
         }
     }
 }
@@ -39,7 +39,7 @@ fn assert_take(uses_up: bool, take: &Take, ruling: Ruling, decision: &Decision) 
         let receipt = decision.receipt().map(Receipt::units);
         assert_eq!(receipt, charged, "{take:?}: {decision:?}");
     }
-    if let Some(patience) = take.patience() {
+    if let Some(patience) = take.max_delay() {
         assert!(decision.delay() <= patience, "{take:?}: {decision:?}");
     }
 }

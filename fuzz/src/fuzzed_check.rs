@@ -1,10 +1,10 @@
 //! One check of a set, decoded from the input.
 
 use sluicegate::period_at;
-use sluicegate_core::{Operation, Check, Cost, ChargeId, Limit, CellRef, Receipt, Span, Time};
+use sluicegate_core::{CellRef, ChargeId, Check, Cost, Limit, Operation, Receipt, Span, Time};
 
 use crate::bytes::Bytes;
-use crate::limits::{self, Named};
+use crate::limits::{self, NamedLimit};
 
 /// Names of limits. Limits of one name share their counters, as they do after a rule changed.
 pub(crate) const NAMES: [&str; 3] = ["first", "second", "third"];
@@ -23,16 +23,16 @@ pub(crate) struct Subject {
 
 /// A receipt, with its counter.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Kept {
+pub(crate) struct IssuedReceipt {
     pub(crate) receipt: Receipt,
     pub(crate) subject: Subject,
 }
 
 /// One check of a set.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Asked {
+pub(crate) struct FuzzedCheck {
     pub(crate) subject: Subject,
-    pub(crate) ask: Operation,
+    pub(crate) operation: Operation,
     /// The cell of its settlement marker.
     remembered: Option<usize>,
     observed: bool,
@@ -41,8 +41,12 @@ pub(crate) struct Asked {
     without_period: bool,
 }
 
-impl Asked {
-    pub(crate) fn read(bytes: &mut Bytes<'_>, limits: &[Named], receipts: &[Kept]) -> Self {
+impl FuzzedCheck {
+    pub(crate) fn read(
+        bytes: &mut Bytes<'_>,
+        limits: &[NamedLimit],
+        receipts: &[IssuedReceipt],
+    ) -> Self {
         let flags = bytes.byte();
         let mut subject =
             Subject { limit: bytes.choice(limits.len()), key: usize::from(flags >> 7) };
@@ -62,10 +66,10 @@ impl Asked {
         {
             let change = bytes.choice(CHANGES);
             remembered = Some(change);
-            let ask = Operation::Rescale { from, id: ChargeId::from_bits(change as u128) };
-            return Self { ask, ..Self::plain(subject, flags, remembered) };
+            let operation = Operation::Rescale { from, id: ChargeId::from_bits(change as u128) };
+            return Self { operation, ..Self::plain(subject, flags, remembered) };
         }
-        let ask = match (kind, receipt.map(|index| receipts[index].receipt)) {
+        let operation = match (kind, receipt.map(|index| receipts[index].receipt)) {
             (2, _) => Operation::up_to(cost(bytes, limit), cost(bytes, limit)),
             (3, _) => {
                 let patience = Span::from_micros(bytes.number(u64::MAX - 1));
@@ -78,13 +82,13 @@ impl Asked {
             (7, _) => Operation::Reset,
             _ => Operation::acquire(cost(bytes, limit)),
         };
-        Self { ask, ..Self::plain(subject, flags, remembered) }
+        Self { operation, ..Self::plain(subject, flags, remembered) }
     }
 
     fn plain(subject: Subject, flags: u8, remembered: Option<usize>) -> Self {
         Self {
             subject,
-            ask: Operation::peek(),
+            operation: Operation::peek(),
             remembered,
             observed: matches!(flags % 8, 1 | 3),
             alternative: matches!(flags % 8, 2 | 3),
@@ -95,13 +99,13 @@ impl Asked {
     /// Returns whether this defines how its counter is read, which is kept even if its set is
     /// refused.
     pub(crate) fn rescales(&self) -> bool {
-        matches!(self.ask, Operation::Rescale { .. })
+        matches!(self.operation, Operation::Rescale { .. })
     }
 
     /// Returns the check, in the calendar window of `now`.
-    pub(crate) fn check<'a>(&self, limits: &'a [Named], now: Time) -> Check<'a> {
+    pub(crate) fn check<'a>(&self, limits: &'a [NamedLimit], now: Time) -> Check<'a> {
         let limit = &limits[self.subject.limit].limit;
-        let mut check = Check::new(limit, KEYS[self.subject.key]).with_operation(self.ask);
+        let mut check = Check::new(limit, KEYS[self.subject.key]).with_operation(self.operation);
         if self.observed {
             check = check.observed();
         }
@@ -115,12 +119,12 @@ impl Asked {
     }
 
     /// Returns the counter.
-    pub(crate) fn cell(&self, limits: &[Named]) -> usize {
+    pub(crate) fn cell(&self, limits: &[NamedLimit]) -> usize {
         limits[self.subject.limit].name * KEYS.len() + self.subject.key
     }
 
     /// Returns its cells; those with settlement markers come last.
-    pub(crate) fn place(&self, limits: &[Named]) -> CellRef {
+    pub(crate) fn place(&self, limits: &[NamedLimit]) -> CellRef {
         let place = CellRef::cell(self.cell(limits));
         self.remembered_in().map_or(place, |cell| place.remembered_in(cell))
     }

@@ -8,22 +8,22 @@ use std::time::Duration;
 
 use sluicegate::{Clock, Limiter, ManualClock, Memory, Refusal, Time, Verdict};
 use sluicegate_rules::{
-    Evaluation, InMemoryFiles, PlanOutcome, Purpose, Released, Request, RuleFile, RuleLimiter,
-    RuleSet,
+    Evaluation, InMemoryFiles, PlanOutcome, Purpose, ReleaseOutcome, Request, RuleFile,
+    RuleLimiter, RuleSet,
 };
 
 /// A Thursday, the first of a month, so that minutes, hours, days and months begin here.
 pub(super) const NEW_YEAR: Time = Time::from_micros(1_767_225_600_000_000);
 
 /// A limiter with the rules of a policy.
-pub(super) struct Stage {
+pub(super) struct PolicyTest {
     clock: ManualClock,
     gate: RuleLimiter<Memory<ManualClock>>,
 }
 
 /// The summary of an evaluation.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Answer {
+pub(super) struct PolicyAnswer {
     pub(super) allowed: bool,
     /// The strictest rule: the one that refuses, or has the smallest share left.
     pub(super) rule: String,
@@ -61,7 +61,7 @@ pub(super) fn with_table(name: &str, table: &str, text: &str) -> RuleSet {
     file.rules.expect("there are no errors")
 }
 
-impl Stage {
+impl PolicyTest {
     /// Creates a limiter for a policy, at the beginning of a year.
     pub(super) fn of(name: &str) -> Self {
         let rules = load(name).rules.expect("there are no errors");
@@ -87,7 +87,7 @@ impl Stage {
     }
 
     /// Makes a request.
-    pub(super) fn ask(&self, request: &Request<'_>) -> Answer {
+    pub(super) fn ask(&self, request: &Request<'_>) -> PolicyAnswer {
         self.gate.decide_now(request, summarize).expect("the memory store answers")
     }
 
@@ -99,7 +99,7 @@ impl Stage {
     }
 
     /// Repeats a request, asserts that each is allowed, and returns the last answer.
-    pub(super) fn admit(&self, count: usize, request: &Request<'_>) -> Answer {
+    pub(super) fn admit(&self, count: usize, request: &Request<'_>) -> PolicyAnswer {
         let mut last = None;
         for number in 1..=count {
             let answer = self.ask(request);
@@ -110,7 +110,7 @@ impl Stage {
     }
 
     /// Makes a request and asserts that this rule refuses it.
-    pub(super) fn refuse(&self, rule: &str, request: &Request<'_>) -> Answer {
+    pub(super) fn refuse(&self, rule: &str, request: &Request<'_>) -> PolicyAnswer {
         let answer = self.ask(request);
         assert!(!answer.allowed, "{answer:?}");
         assert_eq!(answer.rule, rule, "{answer:?}");
@@ -128,18 +128,18 @@ impl Stage {
     }
 
     /// Reports the result of a request.
-    pub(super) fn report(&self, status: u16, request: &Request<'_>) -> Answer {
+    pub(super) fn report(&self, status: u16, request: &Request<'_>) -> PolicyAnswer {
         let reported = self.gate.decide_for(Purpose::Failure(Some(status)), request, summarize);
         at_once(reported).expect("the memory store answers")
     }
 
     /// Releases a slot.
-    pub(super) fn release(&self, slot: &str) -> Released {
+    pub(super) fn release(&self, slot: &str) -> ReleaseOutcome {
         at_once(self.gate.release(slot)).expect("it is a slot").expect("the memory store answers")
     }
 }
 
-impl Answer {
+impl PolicyAnswer {
     /// The remaining units of the last limit of a rule.
     pub(super) fn left(&self, rule: &str) -> Option<u64> {
         self.left.iter().rev().find(|(name, _)| name == rule).map(|(_, left)| *left)
@@ -149,13 +149,13 @@ impl Answer {
 /// More requests in a row than any policy here allows.
 const MANY: usize = 20_000;
 
-fn summarize(evaluation: &Evaluation<'_>) -> Answer {
+fn summarize(evaluation: &Evaluation<'_>) -> PolicyAnswer {
     let planned = evaluation.planned;
     let name = |check| planned.rule(check).map_or(String::new(), |rule| rule.name().to_owned());
     let strictest = evaluation.verdict.and_then(Verdict::strictest);
     let decisions = evaluation.verdict.map(Verdict::decisions).unwrap_or_default();
     let duration = |span: sluicegate::Span| Duration::from_micros(span.as_micros());
-    Answer {
+    PolicyAnswer {
         allowed: evaluation.is_allowed(),
         rule: match planned.outcome() {
             PlanOutcome::Unidentified { rule, .. } => rule.to_owned(),

@@ -12,16 +12,16 @@ const INTERVAL: Duration = Duration::from_secs(10);
 
 /// Decisions made without the store although it answers, since the last warning.
 #[derive(Debug, Default)]
-pub(crate) struct PassedOver(Mutex<Pending>);
+pub(crate) struct LocalDecisions(Mutex<PendingWarning>);
 
 #[derive(Debug, Default)]
-struct Pending {
+struct PendingWarning {
     decisions: u64,
     why: String,
     warned: Option<Instant>,
 }
 
-impl PassedOver {
+impl LocalDecisions {
     /// Notes one decision and its cause.
     pub(crate) fn note(&self, failure: &ServerError) {
         let mut pending = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn warnings_have_an_interval_and_lose_no_decision() {
-        let (passed_over, start) = (PassedOver::default(), Instant::now());
+        let (passed_over, start) = (LocalDecisions::default(), Instant::now());
         assert_eq!(passed_over.take_due(start), None, "nothing to warn about");
         for why in ["first", "second"] {
             passed_over.note(&ServerError::new(ErrorKind::Overload, why));

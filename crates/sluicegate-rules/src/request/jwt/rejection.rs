@@ -4,7 +4,7 @@ use core::fmt;
 
 /// The reason for rejecting a token. Contains nothing from the token, so it can be shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum Rejected {
+pub(crate) enum TokenRejection {
     /// The header is empty, or of another scheme than `Bearer`.
     NoToken,
     /// Not a readable signed token, or one that requires an unsupported extension.
@@ -25,7 +25,7 @@ pub(crate) enum Rejected {
     Audience,
 }
 
-impl fmt::Display for Rejected {
+impl fmt::Display for TokenRejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NoToken => "no bearer token was sent",
@@ -44,4 +44,4 @@ impl fmt::Display for Rejected {
     }
 }
 
-impl core::error::Error for Rejected {}
+impl core::error::Error for TokenRejection {}
