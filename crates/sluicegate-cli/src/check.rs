@@ -1,35 +1,24 @@
 //! `sluicegate check`: one request to a running server.
 
 use std::process::ExitCode;
-use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail};
-use http_body_util::{BodyExt, Full};
+use anyhow::{Result, anyhow, bail};
+use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{CONTENT_TYPE, HOST};
 use hyper::{Request, StatusCode};
-use hyper_util::rt::TokioIo;
 use serde_json::{Map, Value, json};
-use tokio::net::TcpStream;
-use tokio::time::timeout;
 
 use crate::args::{CheckArgs, RequestArgs};
 use crate::exit::CliError;
-use crate::{output, runtime};
-
-/// The time limit for the answer.
-const TIMEOUT: Duration = Duration::from_secs(5);
+use crate::{http_client, output, runtime};
 
 /// Sends the request and prints the answer; the exit code is 0 if it was allowed, 1 if refused.
 pub(crate) fn run(args: &CheckArgs) -> Result<ExitCode, CliError> {
     let (path, body) = request(args);
-    let exchange = async { timeout(TIMEOUT, exchange(args, path, body)).await };
-    let answered = runtime::run(async { Ok(exchange.await) })?;
     let address = args.address;
-    let late = |_| anyhow!("{address} did not answer within {} s", TIMEOUT.as_secs());
     // Exit code 2, because 1 means a refusal.
-    let (status, text) =
-        answered.map_err(late).and_then(|answer| answer).map_err(CliError::usage)?;
+    let (status, text) = runtime::run(exchange(args, path, body)).map_err(CliError::usage)?;
     output::print(&format!("{}\n", pretty(&text)))?;
     match status {
         StatusCode::OK => Ok(ExitCode::SUCCESS),
@@ -75,25 +64,13 @@ fn request(args: &CheckArgs) -> (&'static str, Value) {
 }
 
 async fn exchange(args: &CheckArgs, path: &str, body: Value) -> Result<(StatusCode, Bytes)> {
-    let address = args.address;
-    let stream = TcpStream::connect(address).await.with_context(|| {
-        format!(
-            "cannot reach {address}; start `sluicegate serve`, or give its address with --address"
-        )
-    })?;
-    let io = TokioIo::new(stream);
-    let protocol_error = || format!("{address} does not speak HTTP");
-    let (mut sender, connection) =
-        hyper::client::conn::http1::handshake(io).await.with_context(protocol_error)?;
-    let connection = tokio::spawn(connection);
+    let address = args.address.to_string();
     let request = Request::post(path)
-        .header(HOST, address.to_string())
+        .header(HOST, &address)
         .header(CONTENT_TYPE, "application/json")
         .body(Full::new(Bytes::from(body.to_string())))?;
-    let response = sender.send_request(request).await.with_context(protocol_error)?;
-    let status = response.status();
-    let text = response.into_body().collect().await.with_context(protocol_error)?.to_bytes();
-    connection.abort();
+    let hint = "start `sluicegate serve`, or give its address with --address";
+    let (status, text) = http_client::send(&address, request, hint).await?;
     if status == StatusCode::NOT_FOUND {
         bail!("{address} answers HTTP but has no {path}; use --address with a Sluicegate server");
     }
@@ -103,7 +80,7 @@ async fn exchange(args: &CheckArgs, path: &str, body: Value) -> Result<(StatusCo
 /// The answer as indented JSON, or unchanged if it is not JSON.
 ///
 /// A decision of the store has no `by`: it is added, so that every answer shows its decider.
-fn pretty(text: &[u8]) -> String {
+pub(crate) fn pretty(text: &[u8]) -> String {
     let mut value: Result<Value, _> = serde_json::from_slice(text);
     if let Ok(Value::Object(answer)) = &mut value
         && answer.contains_key("decisions")

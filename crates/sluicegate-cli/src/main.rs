@@ -7,9 +7,13 @@ mod audit;
 mod bench;
 mod check;
 mod colour;
+mod completions;
 mod exit;
 mod explain;
+mod health;
+mod http_client;
 mod logging;
+mod man;
 mod output;
 mod plural;
 mod reload;
@@ -18,10 +22,15 @@ mod schema;
 mod serve;
 mod signals;
 mod validate;
+mod version;
 
 use std::process::ExitCode;
 
 use crate::args::{Args, Command};
+
+#[cfg(feature = "mimalloc")]
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
     let Args { command } = Args::of_process();
@@ -30,9 +39,15 @@ fn main() -> ExitCode {
         Command::Validate(args) => validate::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Audit(args) => audit::run(&args),
-        Command::Check(args) => check::run(&args),
+        Command::Check(args) => match &args.health {
+            Some(url) => health::run(url.as_ref(), args.address),
+            None => check::run(&args),
+        },
         Command::Bench(args) => bench::run(&args),
         Command::Schema => schema::run().map(|()| ExitCode::SUCCESS),
+        Command::Completions(args) => completions::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Man(args) => man::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Version(args) => version::run(&args).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|failure| {
         output::print_error(&format!("{failure}\n"));

@@ -10,6 +10,7 @@ mod it {
     mod arguments;
     mod audit;
     mod buf;
+    mod build_info;
     mod check_and_bench;
     mod config;
     mod documented_proxies;
@@ -19,6 +20,7 @@ mod it {
     mod explain;
     mod external_tools;
     mod guide;
+    mod health;
     mod http;
     mod idle_connections;
     mod login_evasion;

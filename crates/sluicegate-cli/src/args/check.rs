@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 
+use super::health_url::HealthUrl;
 use super::request::RequestArgs;
 
 #[derive(Debug, clap::Args)]
@@ -15,6 +16,20 @@ pub(crate) struct CheckArgs {
         value_parser = address
     )]
     pub(crate) address: SocketAddr,
+
+    /// Checks that the server is ready, instead of a request; exits with 1 if it is not. By
+    /// default, asks for /readyz at --address
+    #[arg(
+        long,
+        value_name = "URL",
+        num_args = 0..=1,
+        conflicts_with_all = [
+            "method", "path", "host", "ip", "headers", "attributes", "cost", "key", "quota",
+        ]
+    )]
+    // The outer option is the flag, the inner one its URL.
+    #[allow(clippy::option_option, reason = "clap's form of an optional value")]
+    pub(crate) health: Option<Option<HealthUrl>>,
 
     #[command(flatten)]
     pub(crate) request: RequestArgs,
