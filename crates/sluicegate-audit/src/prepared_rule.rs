@@ -1,6 +1,6 @@
 //! A rule of a header, prepared for the audit: the limit to replay, and its bound.
 
-use sluicegate_core::{Limit, Per, Quota, Slices};
+use sluicegate_core::{Algorithm, Limit, Per, Quota, Slices};
 
 use crate::trace::header::{HeaderError, OutagePolicy, RuleSpec};
 
@@ -20,7 +20,7 @@ pub(crate) struct PreparedRule {
 #[derive(Debug)]
 pub(crate) enum RuleKind {
     /// Units that recover with time.
-    Counted(QuotaRule),
+    Counted(Box<QuotaRule>),
     /// Slots that are held and released.
     Held(ConcurrencyRule),
     /// None, with the reason.
@@ -102,7 +102,7 @@ fn kind(name: &str, spec: &RuleSpec) -> Result<RuleKind, String> {
     };
     let quota: Quota = text.parse().map_err(|error| format!("{error}"))?;
     let limit = limit(name.to_owned(), spec, quota)?;
-    Ok(RuleKind::Counted(QuotaRule { limit, bound: bound(spec, quota)? }))
+    Ok(RuleKind::Counted(Box::new(QuotaRule { limit, bound: bound(spec, quota)? })))
 }
 
 fn held(spec: &RuleSpec) -> Result<RuleKind, String> {
@@ -120,49 +120,46 @@ fn slices(spec: &RuleSpec) -> u32 {
     spec.slices.unwrap_or(if spec.strict { 10 } else { 1 })
 }
 
+fn algorithm(spec: &RuleSpec) -> Result<Algorithm, String> {
+    Algorithm::named(&spec.algorithm).ok_or_else(|| {
+        format!(
+            "`{}` is not an algorithm; use token_bucket, leaky_bucket, queue, fixed_window, \
+             sliding_window, sliding_log, concurrency or cooldown",
+            spec.algorithm.escape_debug()
+        )
+    })
+}
+
 fn limit(name: String, spec: &RuleSpec, quota: Quota) -> Result<Limit, String> {
-    let limit = match spec.algorithm.as_str() {
-        "token_bucket" => Limit::token_bucket(name, quota),
-        "leaky_bucket" => Limit::leaky_bucket(name, quota),
-        "queue" => Limit::queue(name, quota),
-        "fixed_window" => Limit::fixed_window(name, quota),
-        "sliding_log" => Limit::sliding_log(name, quota),
-        "sliding_window" => {
-            let count = slices(spec);
-            let slices = if spec.strict { Slices::Strict(count) } else { Slices::Weighted(count) };
-            Limit::sliding_window(name, quota, slices)
-        }
-        other => {
-            return Err(format!(
-                "`{}` is not an algorithm; use token_bucket, leaky_bucket, queue, fixed_window, \
-                 sliding_window, sliding_log, concurrency or cooldown",
-                other.escape_debug()
-            ));
-        }
-    };
+    let count = slices(spec);
+    let slices = if spec.strict { Slices::Strict(count) } else { Slices::Weighted(count) };
+    let limit = Limit::new(name, algorithm(spec)?.by(quota).with_slices(slices));
     limit.map_err(|error| error.reason().to_string())
 }
 
 fn bound(spec: &RuleSpec, quota: Quota) -> Result<AdmissionBound, String> {
     let (amount, per) = (quota.amount(), quota.per());
-    if spec.algorithm == "fixed_window" {
+    let algorithm = algorithm(spec)?;
+    if algorithm == Algorithm::FixedWindow {
         return Ok(AdmissionBound::Calendar { amount, per });
     }
     let Per::Span(period) = per else {
         return Err("a month has no fixed length; use a fixed window".to_owned());
     };
     let period = period.as_micros();
-    Ok(match spec.algorithm.as_str() {
-        "queue" => {
+    Ok(match algorithm {
+        Algorithm::Queue => {
             let places = quota.burst().unwrap_or(amount) + 1;
             AdmissionBound::Releases { amount, period, places }
         }
-        "sliding_log" => AdmissionBound::AnySpan { amount, length: period },
-        "sliding_window" if spec.strict => AdmissionBound::AnySpan { amount, length: period },
-        "sliding_window" if slices(spec) == 1 => {
+        Algorithm::SlidingLog => AdmissionBound::AnySpan { amount, length: period },
+        Algorithm::SlidingWindow if spec.strict => {
+            AdmissionBound::AnySpan { amount, length: period }
+        }
+        Algorithm::SlidingWindow if slices(spec) == 1 => {
             AdmissionBound::Envelope { amount, period, burst: amount }
         }
-        "sliding_window" => {
+        Algorithm::SlidingWindow => {
             let length = period - period / u64::from(slices(spec));
             AdmissionBound::TwoSpans { amount, length, window: period }
         }

@@ -13,7 +13,8 @@ use std::mem;
 
 use sluicegate::period_at;
 use sluicegate_core::{
-    CellRef, ChargeId, Check, Cost, Decision, Limit, Operation, Set, Span, State, Time, decide,
+    Algorithm, CellRef, ChargeId, Check, Cost, Decision, Limit, Operation, Set, Span, State, Time,
+    decide,
 };
 
 pub(crate) use self::compare::Discrepancy;
@@ -125,7 +126,7 @@ impl ReferenceLimiter {
 
     /// Begins a time in which more than the least may have been counted.
     fn begin_uncertainty(&mut self, limit: &Limit, now: u64) {
-        if matches!(limit.algorithm(), "token_bucket" | "leaky_bucket" | "queue") {
+        if limit.spec().is_bucket() {
             if !matches!(self.doubt, Uncertainty::UpTo(_)) {
                 self.doubt = Uncertainty::UpTo(Box::new(self.least.clone()));
             }
@@ -169,7 +170,8 @@ fn charge(units: u64) -> Operation {
 fn operation_of(limit: &Limit, entry: &TraceEntry) -> Operation {
     let cost = Cost::new(entry.cost).unwrap_or(Cost::MAX);
     // Only a queue delays requests without their consent.
-    let offered = (entry.delay_us > 0 && limit.algorithm() != "queue").then_some(entry.delay_us);
+    let queues = limit.spec().algorithm() == Some(Algorithm::Queue);
+    let offered = (entry.delay_us > 0 && !queues).then_some(entry.delay_us);
     match entry.patience_us.or(offered) {
         Some(patience) => Operation::wait(cost, Span::from_micros(patience)),
         None => Operation::acquire(cost),

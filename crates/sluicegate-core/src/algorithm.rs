@@ -40,8 +40,8 @@ impl EvalContext<'_> {
 /// One algorithm with its quota.
 ///
 /// `evaluate` never writes: a refusal leaves every counter as it was. The only unconditional write
-/// is [`repair`](Algorithm::repair), for state that no correct clock can have produced.
-pub(crate) trait Algorithm {
+/// is [`repair`](Evaluator::repair), for state that no correct clock can have produced.
+pub(crate) trait Evaluator {
     /// Returns the capacity in units.
     fn capacity(&self) -> u64;
 

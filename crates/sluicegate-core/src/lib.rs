@@ -52,7 +52,8 @@ pub use decision::{Answer, Decision, Refusal};
 pub use exact_time::ExactTime;
 pub use key::Key;
 pub use limit::{
-    BucketParameters, CarryOver, Cooldown, Escalation, Limit, LimitError, Parameters, Slices,
+    Algorithm, BucketParameters, CarryOver, Cooldown, Escalation, Limit, LimitError, Parameters,
+    Slices, Spec,
 };
 pub use operation::{Operation, Take};
 pub use quota::{ParseQuotaError, Per, Quota, QuotaError};

@@ -10,11 +10,13 @@
 
 mod digest;
 mod error;
+mod from_spec;
 mod node_share;
 mod parameters;
 mod precision;
 mod rescale;
 mod settings;
+mod spec;
 #[cfg(test)]
 mod tests;
 mod undo;
@@ -25,6 +27,7 @@ use std::sync::Arc;
 pub use self::error::LimitError;
 pub use self::parameters::{BucketParameters, CarryOver, Parameters};
 pub use self::settings::{Cooldown, Escalation, Slices};
+pub use self::spec::{Algorithm, Spec};
 
 use crate::algorithm::bucket::Bucket;
 use crate::algorithm::concurrency::Concurrency;
@@ -32,7 +35,7 @@ use crate::algorithm::fixed_window::FixedWindow;
 use crate::algorithm::queue::Queue;
 use crate::algorithm::sliding_log::SlidingLog;
 use crate::algorithm::sliding_window::SlidingWindow;
-use crate::algorithm::{Algorithm, EvalContext};
+use crate::algorithm::{EvalContext, Evaluator};
 use crate::calendar::{Calendar, NamedCalendar};
 use crate::decision::Decision;
 use crate::operation::Take;
@@ -62,13 +65,12 @@ use crate::time::{Span, Time};
 /// );
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Limit {
     name: Cow<'static, str>,
     name_digest: u64,
     kind: LimitParameters,
-    /// The period of a fixed window's alignment; for the others, the recovery time.
-    per: Per,
+    spec: Spec,
     /// The calendar of those periods, unless it is UTC.
     named_calendar: Option<NamedCalendar>,
 }
@@ -85,6 +87,19 @@ enum LimitParameters {
     Cooldown(Cooldown),
 }
 
+/// Limits are equal if their names and numbers are, however their quotas are written.
+impl PartialEq for Limit {
+    fn eq(&self, other: &Self) -> bool {
+        let Self { name, name_digest, kind, spec: _, named_calendar } = self;
+        *name_digest == other.name_digest
+            && *name == other.name
+            && *kind == other.kind
+            && *named_calendar == other.named_calendar
+    }
+}
+
+impl Eq for Limit {}
+
 impl Limit {
     /// The longest name in bytes.
     pub const MAX_NAME: usize = 128;
@@ -97,6 +112,27 @@ impl Limit {
     /// With a shorter one, the window could end between computing it and reaching the store.
     pub const SHORTEST_CALENDAR: Span = Span::from_secs(1);
 
+    /// Creates a limit from its specification.
+    ///
+    /// The other constructors are short forms of this one.
+    pub fn new(name: impl Into<Cow<'static, str>>, spec: Spec) -> Result<Self, LimitError> {
+        let name = name.into();
+        let kind = if name.is_empty() {
+            Err(error::Reason::NameEmpty)
+        } else if name.len() > Self::MAX_NAME {
+            Err(error::Reason::NameTooLong { bytes: name.len() })
+        } else {
+            LimitParameters::of(&spec)
+        };
+        match kind {
+            Ok(kind) => {
+                let name_digest = digest::of(name.as_bytes());
+                Ok(Self { name_digest, name, kind, spec, named_calendar: None })
+            }
+            Err(reason) => Err(LimitError::new(&name, reason)),
+        }
+    }
+
     /// Creates a bucket of `burst` tokens, refilled continuously at the quota's rate.
     ///
     /// The one to use when in doubt: a caller that was quiet may burst, and the rate holds over
@@ -105,7 +141,7 @@ impl Limit {
         name: impl Into<Cow<'static, str>>,
         quota: Quota,
     ) -> Result<Self, LimitError> {
-        Self::build(name, quota.per(), || Ok(LimitParameters::TokenBucket(Self::bucket(quota)?)))
+        Self::new(name, Algorithm::TokenBucket.by(quota))
     }
 
     /// Creates a bucket that each request fills and that leaks at the quota's rate.
@@ -116,7 +152,7 @@ impl Limit {
         name: impl Into<Cow<'static, str>>,
         quota: Quota,
     ) -> Result<Self, LimitError> {
-        Self::build(name, quota.per(), || Ok(LimitParameters::LeakyBucket(Self::bucket(quota)?)))
+        Self::new(name, Algorithm::LeakyBucket.by(quota))
     }
 
     /// Creates a queue that releases requests at exactly the quota's rate.
@@ -124,7 +160,7 @@ impl Limit {
     /// Each request gets the delay until its turn, and is refused when `burst` requests are
     /// already waiting.
     pub fn queue(name: impl Into<Cow<'static, str>>, quota: Quota) -> Result<Self, LimitError> {
-        Self::build(name, quota.per(), || Ok(LimitParameters::Queue(Queue(Self::queue_of(quota)?))))
+        Self::new(name, Algorithm::Queue.by(quota))
     }
 
     /// Creates a counter of units per calendar period.
@@ -134,18 +170,11 @@ impl Limit {
     ///
     /// When the period changes while it is being counted, in length or in calendar, the count
     /// carries over: no caller gains a second amount by the change before the new period ends.
-    /// ends.
     pub fn fixed_window(
         name: impl Into<Cow<'static, str>>,
         quota: Quota,
     ) -> Result<Self, LimitError> {
-        Self::build(name, quota.per(), || {
-            let amount = Self::window_amount(quota)?;
-            if matches!(quota.per(), Per::Span(span) if span < Self::SHORTEST_CALENDAR) {
-                return Err(error::Reason::CalendarTooShort);
-            }
-            Ok(LimitParameters::FixedWindow(FixedWindow { amount, deepest: amount * 2 }))
-        })
+        Self::new(name, Algorithm::FixedWindow.by(quota))
     }
 
     /// Creates a window that moves with time, counted in slices.
@@ -154,24 +183,7 @@ impl Limit {
         quota: Quota,
         slices: Slices,
     ) -> Result<Self, LimitError> {
-        Self::build(name, quota.per(), || {
-            let amount = Self::window_amount(quota)?;
-            let window = Self::fixed_length(quota)?;
-            let (Slices::Weighted(count) | Slices::Strict(count)) = slices;
-            if count == 0 || count > Self::MAX_SLICES {
-                return Err(error::Reason::SliceCount { found: count });
-            }
-            if !window.as_micros().is_multiple_of(u64::from(count)) {
-                return Err(error::Reason::SlicesUneven { found: count, window });
-            }
-            let block = window.as_micros() / u64::from(count);
-            let tick = match slices {
-                Slices::Strict(_) => block,
-                Slices::Weighted(_) => SlidingWindow::finest_tick(amount, block)
-                    .ok_or(error::Reason::WindowNotExact { amount, block })?,
-            };
-            Ok(LimitParameters::SlidingWindow(SlidingWindow::new(amount, window, count, tick)))
-        })
+        Self::new(name, Algorithm::SlidingWindow.by(quota).with_slices(slices))
     }
 
     /// Creates a log of every admission in the last window.
@@ -181,14 +193,7 @@ impl Limit {
         name: impl Into<Cow<'static, str>>,
         quota: Quota,
     ) -> Result<Self, LimitError> {
-        Self::build(name, quota.per(), || {
-            let amount = Self::window_amount(quota)?;
-            let window = Self::fixed_length(quota)?;
-            if amount > Self::MAX_LOG {
-                return Err(error::Reason::LogTooLong { amount });
-            }
-            Ok(LimitParameters::SlidingLog(SlidingLog { amount, window, deepest: amount * 2 }))
-        })
+        Self::new(name, Algorithm::SlidingLog.by(quota))
     }
 
     /// Creates a limit of `slots` in flight.
@@ -199,13 +204,7 @@ impl Limit {
         slots: u32,
         lease: Span,
     ) -> Result<Self, LimitError> {
-        Self::build(name, Per::Span(lease), || {
-            if slots == 0 {
-                return Err(error::Reason::NoSlots);
-            }
-            Self::check_span("lease", lease)?;
-            Ok(LimitParameters::Concurrency(Concurrency { slots: u64::from(slots), lease }))
-        })
+        Self::new(name, Spec::Slots { slots, lease })
     }
 
     /// Creates a limit that blocks for a while after too many failures.
@@ -215,23 +214,7 @@ impl Limit {
         name: impl Into<Cow<'static, str>>,
         cooldown: Cooldown,
     ) -> Result<Self, LimitError> {
-        Self::build(name, Per::Span(cooldown.within), || {
-            if cooldown.after == 0 || cooldown.after > Self::MAX_LOG {
-                return Err(error::Reason::FailureCount { found: cooldown.after });
-            }
-            Self::check_span("time within which failures count", cooldown.within)?;
-            Self::check_span("block", cooldown.block)?;
-            if let Some(pending) = cooldown.pending {
-                Self::check_span("time that attempts are pending", pending)?;
-            }
-            if let Some(escalation) = cooldown.escalation {
-                Self::check_span("longest block", escalation.max)?;
-                if escalation.factor < 2 || escalation.max < cooldown.block {
-                    return Err(error::Reason::Escalation { escalation, block: cooldown.block });
-                }
-            }
-            Ok(LimitParameters::Cooldown(cooldown))
-        })
+        Self::new(name, Spec::Cooldown(cooldown))
     }
 
     /// Returns the limit without debt: unconditional charges stop at exhausted.
@@ -240,28 +223,8 @@ impl Limit {
     /// clock was set back, where a debt would allow two.
     #[must_use]
     pub fn without_debt(self) -> Self {
-        let kind = match self.kind {
-            LimitParameters::TokenBucket(bucket) => {
-                LimitParameters::TokenBucket(bucket.without_debt())
-            }
-            LimitParameters::LeakyBucket(bucket) => {
-                LimitParameters::LeakyBucket(bucket.without_debt())
-            }
-            LimitParameters::Queue(Queue(bucket)) => {
-                LimitParameters::Queue(Queue(bucket.without_debt()))
-            }
-            LimitParameters::FixedWindow(window) => {
-                LimitParameters::FixedWindow(FixedWindow { deepest: window.amount, ..window })
-            }
-            LimitParameters::SlidingWindow(window) => {
-                LimitParameters::SlidingWindow(window.without_debt())
-            }
-            LimitParameters::SlidingLog(log) => {
-                LimitParameters::SlidingLog(SlidingLog { deepest: log.amount, ..log })
-            }
-            kind @ (LimitParameters::Concurrency(_) | LimitParameters::Cooldown(_)) => kind,
-        };
-        Self { kind, ..self }
+        let kind = self.kind.without_debt();
+        Self { kind, spec: self.spec.without_debt(), ..self }
     }
 
     /// Returns the limit with the periods of this calendar instead of UTC.
@@ -297,18 +260,22 @@ impl Limit {
         digest::of(name.as_bytes())
     }
 
-    /// Returns the algorithm, as named in rule files.
+    /// Returns the specification that the limit was made from.
+    ///
+    /// A [share](Self::share_of) has that of the whole limit.
+    #[inline]
+    pub const fn spec(&self) -> &Spec {
+        &self.spec
+    }
+
+    /// Returns the name of the algorithm, as used in rule files and answers.
     pub const fn algorithm(&self) -> &'static str {
-        match self.kind {
-            LimitParameters::TokenBucket(_) => "token_bucket",
-            LimitParameters::LeakyBucket(_) => "leaky_bucket",
-            LimitParameters::Queue(_) => "queue",
-            LimitParameters::FixedWindow(_) => "fixed_window",
-            LimitParameters::SlidingWindow(_) => "sliding_window",
-            LimitParameters::SlidingLog(_) => "sliding_log",
-            LimitParameters::Concurrency(_) => "concurrency",
-            LimitParameters::Cooldown(_) => "cooldown",
-        }
+        self.spec.as_str()
+    }
+
+    /// Returns the quota; `None` for slots and cooldowns.
+    pub const fn quota(&self) -> Option<Quota> {
+        self.spec.quota()
     }
 
     /// Returns the capacity: the burst, the amount, the slots, the failures.
@@ -329,7 +296,7 @@ impl Limit {
             LimitParameters::SlidingLog(log) => Some(log.window),
             LimitParameters::Cooldown(cooldown) => Some(cooldown.within),
             LimitParameters::Concurrency(_) => None,
-            LimitParameters::FixedWindow(_) => match self.per {
+            LimitParameters::FixedWindow(window) => match window.per {
                 Per::Span(span) => Some(span),
                 Per::Months(_) => None,
             },
@@ -353,8 +320,8 @@ impl Limit {
     ///
     /// `None` unless the limit is a fixed window.
     pub const fn calendar(&self) -> Option<Per> {
-        match self.kind {
-            LimitParameters::FixedWindow(_) => Some(self.per),
+        match &self.kind {
+            LimitParameters::FixedWindow(window) => Some(window.per),
             _ => None,
         }
     }
@@ -404,7 +371,7 @@ impl Limit {
         matches!(self.kind, LimitParameters::Cooldown(_))
     }
 
-    pub(crate) fn each(&self) -> &dyn Algorithm {
+    pub(crate) fn each(&self) -> &dyn Evaluator {
         match &self.kind {
             LimitParameters::TokenBucket(bucket) | LimitParameters::LeakyBucket(bucket) => bucket,
             LimitParameters::Queue(queue) => queue,
@@ -497,28 +464,6 @@ impl Limit {
                 concurrency.renew(state, context.now, receipt)
             }
             _ => None,
-        }
-    }
-
-    fn build(
-        name: impl Into<Cow<'static, str>>,
-        per: Per,
-        kind: impl FnOnce() -> Result<LimitParameters, error::Reason>,
-    ) -> Result<Self, LimitError> {
-        let name = name.into();
-        let kind = if name.is_empty() {
-            Err(error::Reason::NameEmpty)
-        } else if name.len() > Self::MAX_NAME {
-            Err(error::Reason::NameTooLong { bytes: name.len() })
-        } else {
-            kind()
-        };
-        match kind {
-            Ok(kind) => {
-                let name_digest = digest::of(name.as_bytes());
-                Ok(Self { name_digest, name, kind, per, named_calendar: None })
-            }
-            Err(reason) => Err(LimitError::new(&name, reason)),
         }
     }
 }

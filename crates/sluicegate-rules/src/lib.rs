@@ -38,7 +38,6 @@ pub use self::request::{AttributeValue, Attributes, Headers, Request};
 pub use self::rule_limiter::callers::CallerError;
 pub use self::rule_limiter::{Evaluation, GroupEvaluation, GroupItem, RuleLimiter};
 pub use self::rule_set::RuleSet;
-pub use self::rule_set::algorithm::AlgorithmName;
 pub use self::rule_set::header_settings::{HeaderNames, HeaderSettings, Reset};
 pub use self::rule_set::rule::{Mode, Rule};
 pub use ::sluicegate::{OnStoreError, Scope};

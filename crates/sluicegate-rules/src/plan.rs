@@ -8,7 +8,7 @@ mod select_limits;
 
 use std::sync::Arc;
 
-use sluicegate::{Check, Operation, Plan, Quota, Span, Time};
+use sluicegate::{Check, Operation, Plan, Span, Time};
 use smallvec::SmallVec;
 
 pub(crate) use self::collect::{KeyOutcome, key_of, listing};
@@ -154,15 +154,6 @@ impl<'p> RequestPlan<'p> {
     /// Whether an unlimited rule applies, or the caller is on the allow-list.
     pub fn is_unlimited(&self) -> bool {
         self.unlimited
-    }
-
-    /// The quota of the limit of a check; `None` if it has none or belongs to no rule.
-    pub fn quota(&self, check: usize) -> Option<Quota> {
-        let limit = self.plan.checks().get(check)?.limit();
-        let rule = self.rule(check)?;
-        let limit_sets = rule.limits.each().iter().chain(rule.overriding());
-        let mut limits = limit_sets.flat_map(LimitSet::limits);
-        limits.find(|(own, _)| std::ptr::eq(*own, limit)).and_then(|(_, quota)| quota)
     }
 
     /// The checks to decide.

@@ -1,6 +1,5 @@
 //! The compiled rule set: immutable, and replaced as a whole.
 
-pub(crate) mod algorithm;
 pub(crate) mod costs;
 pub(crate) mod header_settings;
 pub(crate) mod index;
@@ -109,7 +108,7 @@ impl RuleSet {
         let rule = name.split(['~', ':', '@', '+']).next().and_then(|rule| self.rule(rule))?;
         let cooldown = rule.cooldown.iter().map(|cooldown| &cooldown.limit);
         let limit_sets = rule.limits.each().iter().chain(rule.overriding());
-        let limits = limit_sets.flat_map(LimitSet::limits).map(|(limit, _)| limit);
+        let limits = limit_sets.flat_map(LimitSet::limits);
         let limit = cooldown.chain(limits).find(|limit| limit.name() == name)?;
         Some((limit, rule))
     }
@@ -171,9 +170,7 @@ impl RuleSet {
         let by_tier = self.rules.iter().filter(|rule| rule.limits.is_by_tier());
         let limit_sets = by_tier.flat_map(|rule| rule.limits.each());
         let recoveries = limit_sets.flat_map(|limits| {
-            limits
-                .limits()
-                .map(|(limit, _)| limit.recovery().unwrap_or(Span::from_secs(31 * 86_400)))
+            limits.limits().map(|limit| limit.recovery().unwrap_or(Span::from_secs(31 * 86_400)))
         });
         recoveries.max().unwrap_or_default() + reload::SPREAD
     }

@@ -23,8 +23,8 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::info::Info;
 use prometheus_client::registry::Registry;
-use sluicegate::Verdict;
-use sluicegate_rules::{AlgorithmName, Evaluation, RuleSet};
+use sluicegate::{Algorithm, Verdict};
+use sluicegate_rules::{Evaluation, RuleSet};
 
 use self::grpc::GrpcMetrics;
 use self::remote_store::RemoteStoreMetrics;
@@ -50,7 +50,7 @@ const PATHS: usize = Route::ALL.len() + 1;
 pub(crate) struct Metrics {
     registry: Registry,
     /// By algorithm and outcome.
-    throttled: [[Counter; OUTCOMES.len()]; AlgorithmName::ALL.len()],
+    throttled: [[Counter; OUTCOMES.len()]; Algorithm::ALL.len()],
     rules: RuleMetrics,
     resp: RespMetrics,
     grpc: GrpcMetrics,
@@ -67,7 +67,7 @@ impl Metrics {
     pub(crate) fn new() -> Self {
         let decisions = Family::<Labels, Counter>::default();
         let requests = Family::<[(&str, &str); 2], Counter>::default();
-        let throttled = AlgorithmName::ALL.map(|algorithm| {
+        let throttled = Algorithm::ALL.map(|algorithm| {
             OUTCOMES.map(|outcome| {
                 let labels =
                     [("rule", "throttle"), ("algorithm", algorithm.as_str()), ("outcome", outcome)];
@@ -132,7 +132,7 @@ impl Metrics {
     }
 
     /// Counts a decision on the quota of a request.
-    pub(crate) fn throttled(&self, algorithm: AlgorithmName, verdict: &Verdict) {
+    pub(crate) fn throttled(&self, algorithm: Algorithm, verdict: &Verdict) {
         let outcome = match verdict.is_allowed() {
             true if verdict.delay().is_zero() => 0,
             true => 1,
@@ -142,7 +142,7 @@ impl Metrics {
     }
 
     /// Counts a batch of decisions on the quotas of requests, of which none was delayed.
-    pub(crate) fn throttled_many(&self, algorithm: AlgorithmName, allowed: u64, refused: u64) {
+    pub(crate) fn throttled_many(&self, algorithm: Algorithm, allowed: u64, refused: u64) {
         let [by_allowed, _, by_refused] = &self.throttled[algorithm as usize];
         by_allowed.inc_by(allowed);
         by_refused.inc_by(refused);

@@ -109,9 +109,10 @@ pub use permit::{Permit, TryHold};
 pub use plan::Plan;
 pub use set_id::next_set_id;
 pub use sluicegate_core::{
-    Answer, Calendar, ChargeId, Check, Cooldown, Cost, CostTooLarge, Decision, Escalation, Key,
-    Limit, LimitError, Mode, OnStoreError, Operation, ParseQuotaError, Per, Period, Quota,
-    QuotaError, Receipt, Refusal, Ruling, Scope, Set, Slices, Span, State, Take, Time,
+    Algorithm, Answer, Calendar, ChargeId, Check, Cooldown, Cost, CostTooLarge, Decision,
+    Escalation, Key, Limit, LimitError, Mode, OnStoreError, Operation, ParseQuotaError, Per,
+    Period, Quota, QuotaError, Receipt, Refusal, Ruling, Scope, Set, Slices, Span, Spec, State,
+    Take, Time,
 };
 pub use store::{Applied, DecidedBy, Store, SyncStore};
 pub use verdict::{Strictest, Verdict};

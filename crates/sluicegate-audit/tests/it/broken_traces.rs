@@ -1,6 +1,6 @@
 //! A single falsified entry in a correct trace is found, at any position.
 
-use sluicegate::Cost;
+use sluicegate::{Algorithm, Cost};
 use sluicegate_audit::{TraceEntry, ViolationKind};
 
 use crate::traced_run::{Run, audit, cases, header};
@@ -120,7 +120,7 @@ fn a_lost_update_is_found_and_only_once() {
 fn a_counted_excess_unit_is_found_and_only_once() {
     for case in cases().into_iter().filter(|case| {
         // A queue would have delayed it.
-        !case.limit.holds() && case.limit.algorithm() != "queue"
+        !case.limit.holds() && case.limit.spec().algorithm() != Some(Algorithm::Queue)
     }) {
         let (mut run, mut dice) = (Run::new(), Rng::new(9));
         run.walk(&case, &mut dice, 200);

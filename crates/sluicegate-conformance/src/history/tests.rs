@@ -216,7 +216,7 @@ fn the_rounds_cover_all_operations() {
     assert_eq!(played, Ok(()));
     let limits = pool::limits();
     let each_limit = limits.iter().flat_map(|limit| {
-        let settles = limit.algorithm() != "cooldown";
+        let settles = !limit.counts_failures();
         let asks = ["take", "charge", "refund", "reset", "rescale"]
             .into_iter()
             .chain(settles.then_some("settle"));

@@ -29,7 +29,7 @@
     reason = "what every request passes through; see docs/benchmarks.md"
 )]
 
-use crate::algorithm::{Algorithm, EXHAUSTED, EvalContext, Usage, share};
+use crate::algorithm::{EXHAUSTED, EvalContext, Evaluator, Usage, share};
 use crate::decide::{Ruling, SingleTake};
 use crate::decision::{Decision, Refusal};
 use crate::exact_time::{EmissionInterval, ExactTime};
@@ -444,7 +444,7 @@ impl Bucket {
     }
 }
 
-impl Algorithm for Bucket {
+impl Evaluator for Bucket {
     fn capacity(&self) -> u64 {
         self.capacity
     }

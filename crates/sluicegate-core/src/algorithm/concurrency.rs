@@ -18,7 +18,7 @@
 //! | 9 s | a renews | a until 10, b until 11 | allowed | 0 |
 //! | 11 s | c takes 1 | a until 19 (b expired) | allowed | 0 |
 
-use crate::algorithm::{Algorithm, EXHAUSTED, EvalContext, Usage, share};
+use crate::algorithm::{EXHAUSTED, EvalContext, Evaluator, Usage, share};
 use crate::decision::{Decision, Refusal};
 use crate::exact_time::ExactTime;
 use crate::operation::Take;
@@ -103,7 +103,7 @@ impl Concurrency {
     }
 }
 
-impl Algorithm for Concurrency {
+impl Evaluator for Concurrency {
     fn capacity(&self) -> u64 {
         self.slots
     }

@@ -25,7 +25,7 @@
 //! | 15 s | 3 failures | | 0 | 35 s | 2 |
 //! | 95 s | 3 failures | | 0 | 105 s | 1 (the streak ended at 95) |
 
-use crate::algorithm::{Algorithm, EXHAUSTED, EvalContext, Usage, share, timestamps};
+use crate::algorithm::{EXHAUSTED, EvalContext, Evaluator, Usage, share, timestamps};
 use crate::decision::{Decision, Refusal};
 use crate::exact_time::ExactTime;
 use crate::limit::Cooldown;
@@ -158,7 +158,7 @@ fn wait_for(
     end
 }
 
-impl Algorithm for Cooldown {
+impl Evaluator for Cooldown {
     fn capacity(&self) -> u64 {
         self.after
     }

@@ -20,10 +20,11 @@
 //! | 120 s | 120 to 180 s | 0 | allowed | 1 | |
 //! | 119.9 s (clock set back) | 120 to 180 s | 1 | allowed | 0 | |
 
-use crate::algorithm::{Algorithm, EXHAUSTED, EvalContext, Usage, share};
+use crate::algorithm::{EXHAUSTED, EvalContext, Evaluator, Usage, share};
 use crate::decision::{Decision, Refusal};
 use crate::exact_time::ExactTime;
 use crate::operation::Take;
+use crate::quota::Per;
 use crate::receipt::Receipt;
 use crate::state::State;
 use crate::time::{Span, Time};
@@ -33,6 +34,8 @@ pub(crate) struct FixedWindow {
     pub(crate) amount: u64,
     /// The limit of unconditional charges.
     pub(crate) deepest: u64,
+    /// The calendar period.
+    pub(crate) per: Per,
 }
 
 /// The current window and the units used in it.
@@ -65,7 +68,7 @@ impl FixedWindow {
     }
 }
 
-impl Algorithm for FixedWindow {
+impl Evaluator for FixedWindow {
     fn capacity(&self) -> u64 {
         self.amount
     }

@@ -22,7 +22,7 @@
 //! | 1.0 s | 2 | 3 | allowed | 2 s | 0 |
 
 use crate::algorithm::bucket::Bucket;
-use crate::algorithm::{Algorithm, EvalContext};
+use crate::algorithm::{EvalContext, Evaluator};
 use crate::decision::{Decision, Refusal};
 use crate::exact_time::ExactTime;
 use crate::operation::Take;
@@ -41,7 +41,7 @@ impl Queue {
     }
 }
 
-impl Algorithm for Queue {
+impl Evaluator for Queue {
     fn capacity(&self) -> u64 {
         self.0.capacity()
     }

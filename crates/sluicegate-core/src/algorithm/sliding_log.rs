@@ -16,7 +16,7 @@
 //! | 60 s | 50 (0 just left) | allowed | 0 | |
 //! | 61 s | 50, 60 | refused | 0 | 49 s |
 
-use crate::algorithm::{Algorithm, EXHAUSTED, EvalContext, Usage, share, timestamps};
+use crate::algorithm::{EXHAUSTED, EvalContext, Evaluator, Usage, share, timestamps};
 use crate::decision::{Decision, Refusal};
 use crate::exact_time::ExactTime;
 use crate::operation::Take;
@@ -76,7 +76,7 @@ impl SlidingLog {
     }
 }
 
-impl Algorithm for SlidingLog {
+impl Evaluator for SlidingLog {
     fn capacity(&self) -> u64 {
         self.amount
     }

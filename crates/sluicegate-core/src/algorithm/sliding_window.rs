@@ -21,7 +21,7 @@
 //! | 75 s | 75 % | 6 + 3 | 1 | allowed | |
 //! | 120 s | 0 % | 4 | 6 | allowed | |
 
-use crate::algorithm::{Algorithm, EXHAUSTED, EvalContext, Usage, share};
+use crate::algorithm::{EXHAUSTED, EvalContext, Evaluator, Usage, share};
 use crate::decision::{Decision, Refusal};
 use crate::exact_time::ExactTime;
 use crate::limit::Parameters;
@@ -249,7 +249,7 @@ impl SlidingWindow {
     }
 }
 
-impl Algorithm for SlidingWindow {
+impl Evaluator for SlidingWindow {
     fn capacity(&self) -> u64 {
         self.amount
     }

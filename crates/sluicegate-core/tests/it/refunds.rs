@@ -11,7 +11,7 @@ fn refund(units: u64) -> Operation {
 
 /// Whether units of this limit can be refunded at all.
 fn counts_units(limit: &Limit) -> bool {
-    !limit.holds() && limit.algorithm() != "cooldown"
+    !limit.holds() && !limit.counts_failures()
 }
 
 /// Whether a refund reports a success.

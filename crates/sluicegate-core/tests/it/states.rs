@@ -5,8 +5,8 @@
 use proptest::prelude::*;
 use proptest::sample::Index;
 use sluicegate_core::{
-    CellRef, ChargeId, Check, Cooldown, Cost, Decision, Escalation, Limit, LimitError, Operation,
-    Receipt, Refusal, Set, Slices, Span, State, Time, decide,
+    Algorithm, CellRef, ChargeId, Check, Cooldown, Cost, Decision, Escalation, Limit, LimitError,
+    Operation, Receipt, Refusal, Set, Slices, Span, State, Time, decide,
 };
 
 use super::counter::{Counter, START, in_period, limits, pulse, quota};
@@ -26,7 +26,7 @@ fn traffic() -> impl Strategy<Value = (Limit, Vec<Step>)> {
 }
 
 fn slides(limit: &Limit) -> bool {
-    limit.algorithm() == "sliding_window"
+    limit.spec().algorithm() == Some(Algorithm::SlidingWindow)
 }
 
 fn traffic_of(limits: impl Strategy<Value = Limit>) -> impl Strategy<Value = (Limit, Vec<Step>)> {
@@ -313,7 +313,8 @@ proptest! {
         by in prop_oneof![1..=10_000_u64, 1..=START / 2],
         later in 0..=6_000_u64,
     ) {
-        let moves = !matches!(limit.algorithm(), "fixed_window" | "sliding_window");
+        let windows = [Algorithm::FixedWindow, Algorithm::SlidingWindow];
+        let moves = limit.spec().algorithm().is_none_or(|own| !windows.contains(&own));
         prop_assume!(moves);
         walk(limit, &steps, |counter, now| {
             let mut earlier = counter.clone();

@@ -72,7 +72,7 @@ impl<'a> RateLimitInfo<'a> {
 
 /// Returns whether a check counts failures.
 pub(super) fn is_cooldown(check: &Check<'_>) -> bool {
-    check.limit().algorithm() == "cooldown"
+    check.limit().counts_failures()
 }
 
 impl AppliedLimits {

@@ -4,7 +4,7 @@
 //! draft-ietf-httpapi-ratelimit-headers-10; the `X-RateLimit` family is what most clients
 //! read today; `Retry-After` is HTTP's own.
 
-use sluicegate::{Decision, Limit, Span, Time, Verdict};
+use sluicegate::{Algorithm, Decision, Limit, Span, Time, Verdict};
 use sluicegate_rules::{PlanOutcome, Reset};
 
 use super::applied_limits::{AppliedLimit, AppliedLimits, is_cooldown};
@@ -162,8 +162,10 @@ fn until_more(limit: &Limit, decision: &Decision) -> Option<u64> {
     if limit.holds() || reset.is_zero() {
         return decision.retry_after().map(|span| span.as_secs_ceil().max(1));
     }
-    let next = match limit.algorithm() {
-        "token_bucket" | "leaky_bucket" => next_unit(limit, decision).unwrap_or(reset),
+    let next = match limit.spec().algorithm() {
+        Some(Algorithm::TokenBucket | Algorithm::LeakyBucket) => {
+            next_unit(limit, decision).unwrap_or(reset)
+        }
         _ => reset,
     };
     let next = decision.retry_after().map_or(next, |retry| retry.min(next));

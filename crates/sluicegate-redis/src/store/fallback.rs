@@ -15,7 +15,7 @@ use crate::script::Counter;
 /// How one check of a set is decided without the server.
 enum Fallback {
     /// By this node's memory, under this limit.
-    Memory(Limit),
+    Memory(Box<Limit>),
     /// By policy, without counting.
     Unasked { allowed: bool },
 }
@@ -27,8 +27,10 @@ impl Fallback {
             (Scope::Cluster, OnStoreError::Allow, _)
             | (Scope::Cluster, _, Operation::Rescale { .. }) => Self::Unasked { allowed: true },
             (Scope::Cluster, OnStoreError::Deny, _) => Self::Unasked { allowed: false },
-            (Scope::Cluster, OnStoreError::Local, _) => Self::Memory(check.limit().share_of(nodes)),
-            (Scope::Node, _, _) => Self::Memory(check.limit().clone()),
+            (Scope::Cluster, OnStoreError::Local, _) => {
+                Self::Memory(Box::new(check.limit().share_of(nodes)))
+            }
+            (Scope::Node, _, _) => Self::Memory(Box::new(check.limit().clone())),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use sluicegate::{Per, Quota, Span};
+use sluicegate::{Algorithm, Per, Quota, Slices, Span, Spec};
 
 use crate::rule_set::RuleSet;
 use crate::rule_set::limits::{LimitSet, Limits, RuleLimit};
@@ -57,31 +57,32 @@ fn write_limits(limits: &LimitSet, prefix: &str, out: &mut String) {
 pub(crate) fn of(rule_limit: &RuleLimit) -> String {
     let limit = &rule_limit.limit;
     let capacity = limit.capacity();
-    let Some(quota) = rule_limit.quota else {
+    let Spec::Quota { algorithm, quota, slices, .. } = *limit.spec() else {
         return format!("{capacity} in flight at any time");
     };
     let (amount, period) = (quota.amount(), period(quota));
-    let mut text = format!("{quota} {}: ", limit.algorithm());
-    let _ = match limit.algorithm() {
-        "token_bucket" | "leaky_bucket" => write!(
+    let mut text = format!("{quota} {}: ", algorithm.as_str());
+    let _ = match (algorithm, slices) {
+        (Algorithm::TokenBucket | Algorithm::LeakyBucket, _) => write!(
             text,
             "up to {} in the first {period}, {capacity} of them at once; then {amount} in every {period}",
             capacity.saturating_add(amount)
         ),
-        "queue" => write!(
+        (Algorithm::Queue, _) => write!(
             text,
             "one every {}, up to {} waiting; never faster",
             every(quota),
             capacity.saturating_sub(1)
         ),
-        "fixed_window" => write!(
+        (Algorithm::FixedWindow, _) => write!(
             text,
             "{amount} in every calendar {period}; up to {} around the boundary between two",
             amount.saturating_mul(2)
         ),
-        "sliding_log" => write!(text, "never more than {amount} in any {period}"),
-        _ if rule_limit.strict => write!(text, "never more than {amount} in any {period}"),
-        _ => write!(
+        (Algorithm::SlidingLog, _) | (Algorithm::SlidingWindow, Slices::Strict(_)) => {
+            write!(text, "never more than {amount} in any {period}")
+        }
+        (Algorithm::SlidingWindow, Slices::Weighted(_)) => write!(
             text,
             "about {amount} in any {period}, in the worst case just under {}",
             amount.saturating_mul(2)

@@ -122,7 +122,7 @@ fn many_factors(draft: &RuleDraft, identities: &[Identity], diagnostics: &mut Di
 
 fn large_burst(draft: &RuleDraft, diagnostics: &mut Diagnostics) {
     for limit in draft.rule.limits.each().iter().flat_map(LimitSet::rule_limits) {
-        let Some(quota) = limit.quota else { continue };
+        let Some(quota) = limit.limit.quota() else { continue };
         let times = quota.burst().unwrap_or(0) / quota.amount();
         if times > LARGE_BURST {
             let message = format!("the burst of `{quota}` is {times} times the amount per period");
@@ -160,7 +160,9 @@ fn idle_outage(draft: &RuleDraft, diagnostics: &mut Diagnostics) {
     let rule = &draft.rule;
     // `strict` of a sliding window has an effect without the store as well.
     let has_strict_window = match &rule.limits {
-        Limits::Same(set) => set.rule_limits().iter().any(|limit| limit.strict),
+        Limits::Same(set) => {
+            set.rule_limits().iter().any(|limit| limit.limit.spec().is_strict_window())
+        }
         Limits::ByTier(_) => true,
         Limits::None => false,
     };

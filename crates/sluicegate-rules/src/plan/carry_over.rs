@@ -31,7 +31,7 @@ impl<'p> Collector<'p, '_> {
             .filter(|edit| edit.place == place && context.now < edit.until)
         {
             let mut limits = limits.into_iter().flat_map(LimitSet::limits);
-            let Some((limit, _)) = limits.find(|(limit, _)| limit.name() == &*edit.limit) else {
+            let Some(limit) = limits.find(|limit| limit.name() == &*edit.limit) else {
                 continue;
             };
             let same =
@@ -75,18 +75,18 @@ impl<'p> Collector<'p, '_> {
         let TierChange { before, at, name, previous_at } = change;
         let old_limits = tiers.named(&before).and_then(|tier| rule.limits.of(Some(tier)));
         let Some(old_limits) = old_limits else { return };
-        for (limit, quota) in limits.into_iter().flat_map(LimitSet::limits) {
+        for limit in limits.into_iter().flat_map(LimitSet::limits) {
             let mut candidates = old_limits.limits();
-            let Some((old, from)) = candidates.find(|(old, _)| old.name() == limit.name()) else {
+            let Some(old) = candidates.find(|old| old.name() == limit.name()) else {
                 continue;
             };
             let (Some(mut from), Some(old_recovery), Some(recovery)) =
-                (from, old.recovery(), limit.recovery())
+                (old.quota(), old.recovery(), limit.recovery())
             else {
                 continue;
             };
             let longest = old_recovery.max(recovery);
-            if Some(from) == quota || now >= at + longest + SPREAD {
+            if Some(from) == limit.quota() || now >= at + longest + SPREAD {
                 continue;
             }
             let still_recovering = previous_at.is_some_and(|previous| at < previous + longest);

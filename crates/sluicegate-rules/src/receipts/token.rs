@@ -149,7 +149,7 @@ impl ReceiptToken {
         let tier = rules.tiers.as_ref().and_then(|tiers| tiers.named(&self.tier));
         let own = rule.limits.of(tier).into_iter();
         let limit_set = own.chain(rule.limits.each()).chain(rule.overriding());
-        let limits = limit_set.flat_map(LimitSet::limits).map(|(limit, _)| limit);
+        let limits = limit_set.flat_map(LimitSet::limits);
         let named = limits.filter(|limit| {
             limit.name() == &*entry.limit && limit.algorithm() == &*entry.algorithm
         });

@@ -1,6 +1,6 @@
 //! The limits of a rule.
 
-use sluicegate::{Limit, Quota, Span};
+use sluicegate::{Limit, Span};
 
 use crate::rule_set::tiers::TierId;
 
@@ -26,10 +26,6 @@ pub(crate) enum LimitSet {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct RuleLimit {
     pub(crate) limit: Limit,
-    /// The quota of the limit; `None` for concurrency limits.
-    pub(crate) quota: Option<Quota>,
-    /// Whether a sliding window never exceeds its amount.
-    pub(crate) strict: bool,
     pub(crate) soft: Option<SoftLimit>,
 }
 
@@ -37,8 +33,6 @@ pub(crate) struct RuleLimit {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SoftLimit {
     pub(crate) limit: Limit,
-    /// The quota of the limit.
-    pub(crate) quota: Quota,
     /// The delay of each request that it admits.
     pub(crate) delay: Span,
 }
@@ -75,11 +69,11 @@ impl RuleLimit {
 }
 
 impl LimitSet {
-    /// All limits, including soft ones, with their quotas.
-    pub(crate) fn limits(&self) -> impl Iterator<Item = (&Limit, Option<Quota>)> {
+    /// All limits, including soft ones.
+    pub(crate) fn limits(&self) -> impl Iterator<Item = &Limit> {
         self.rule_limits().iter().flat_map(|rule_limit| {
-            let soft = rule_limit.soft.iter().map(|soft| (&soft.limit, Some(soft.quota)));
-            std::iter::once((&rule_limit.limit, rule_limit.quota)).chain(soft)
+            let soft = rule_limit.soft.iter().map(|soft| &soft.limit);
+            std::iter::once(&rule_limit.limit).chain(soft)
         })
     }
 

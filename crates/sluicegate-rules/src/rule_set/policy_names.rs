@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use sluicegate::{Limit, Per, Quota};
+use sluicegate::{Limit, Per};
 
 use crate::rule_set::limits::{LimitSet, RuleLimit};
 use crate::rule_set::rule::Rule;
@@ -107,7 +107,7 @@ fn words_of(limits: &LimitSet) -> Vec<String> {
 }
 
 fn word_of(rule_limit: &RuleLimit) -> String {
-    match rule_limit.quota.as_ref().map(Quota::per) {
+    match rule_limit.limit.quota().map(|quota| quota.per()) {
         None => "concurrent".to_owned(),
         Some(Per::Months(1)) => "month".to_owned(),
         Some(Per::Months(months)) => format!("{months}months"),

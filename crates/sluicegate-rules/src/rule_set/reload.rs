@@ -131,10 +131,10 @@ impl Diff<'_> {
         let remembered = earlier.entered.iter().filter(remembered);
         self.edits.entered.extend(remembered.map(|one| SeenLimit { place, ..one.clone() }));
         let Some(old_limits) = self.old.limits.each().get(old_place) else { return };
-        for (limit, _) in limits.limits() {
+        for limit in limits.limits() {
             let name = limit.name();
             let mut candidates = old_limits.limits();
-            let Some((old, old_quota)) = candidates.find(|(old, _)| old.name() == name) else {
+            let Some(old) = candidates.find(|old| old.name() == name) else {
                 continue;
             };
             // An earlier edit whose rescale may still have to be sent.
@@ -155,7 +155,7 @@ impl Diff<'_> {
             let shortest = pending.map_or(before, |edit| before.min(edit.shortest));
             let needs_rescale = is_bucket(old) && is_bucket(limit) && shortest < after;
             let keeps_fraction = still_recovering || pending.is_some();
-            let from = if keeps_fraction { share(limit, shortest) } else { old_quota };
+            let from = if keeps_fraction { share(limit, shortest) } else { old.quota() };
             if let Some(from) = from.filter(|_| needs_rescale) {
                 let edit = self.edits.enter((name, place), limit.capacity(), after, self.now);
                 let until = self.now + before + SPREAD;
@@ -207,5 +207,5 @@ fn share(limit: &Limit, recovery: Span) -> Option<Quota> {
 
 /// Whether a limit stores a time.
 fn is_bucket(limit: &Limit) -> bool {
-    matches!(limit.algorithm(), "token_bucket" | "leaky_bucket" | "queue")
+    limit.spec().is_bucket()
 }

@@ -94,9 +94,9 @@ fn a_limit_of_a_request_is_checked_next_to_those_of_rules() {
         let evaluation = gate.decide_together(&parts, None, |group| {
             let [first, second] = group.parts else { panic!("a part for each") };
             let strictest = first.verdict.unwrap().strictest().unwrap();
-            let quota = first.planned.quota(strictest.check).unwrap();
+            let quota = first.planned.plan().checks()[strictest.check].limit().quota().unwrap();
             assert_eq!(quota, "5/min".parse().unwrap());
-            assert!(second.planned.rule(0).is_none() && second.planned.quota(0).is_none());
+            assert!(second.planned.rule(0).is_none());
             assert_eq!(group.whole.is_allowed(), allowed[1]);
             ([first.is_allowed(), second.is_allowed()], strictest.decision.remaining())
         });

@@ -1,7 +1,7 @@
 //! Tests that replaced rules grant no second burst.
 
+use sluicegate::Algorithm;
 use sluicegate::Span;
-use sluicegate_rules::AlgorithmName;
 
 use crate::harness::{Call, TestLimiter};
 use crate::random::Random;
@@ -30,7 +30,7 @@ fn taken(first: &str, steps: usize, mut change: impl FnMut(&TestLimiter, usize))
 /// Every algorithm with several distinct quotas.
 fn limits() -> Vec<String> {
     let mut limits = Vec::new();
-    for algorithm in AlgorithmName::ALL.map(AlgorithmName::as_str) {
+    for algorithm in Algorithm::ALL.map(Algorithm::as_str) {
         for quota in ["20/min", "90/2min"] {
             limits.push(format!("{{ quota: {quota}, algorithm: {algorithm} }}"));
         }
@@ -90,7 +90,7 @@ fn alternating_rules_grant_no_second_burst() {
     for _ in 0..60 {
         // One algorithm and several quotas: a change of algorithm also starts exhausted, of a
         // capacity that may be smaller.
-        let algorithm = AlgorithmName::ALL[random.below(6)].as_str();
+        let algorithm = Algorithm::ALL[random.below(6)].as_str();
         let of_it: Vec<&AdmittedUnits> =
             alone.iter().filter(|one| one.rules.contains(algorithm)).collect();
         let some: Vec<&AdmittedUnits> = (0..3).map(|_| of_it[random.below(of_it.len())]).collect();

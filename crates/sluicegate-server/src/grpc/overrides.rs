@@ -1,7 +1,7 @@
 //! Limit overrides: limits that descriptors bring instead of those of rules.
 
-use sluicegate::{Check, Cost, Key, Limit, Operation};
-use sluicegate_rules::{AlgorithmName, Purpose};
+use sluicegate::{Algorithm, Check, Cost, Key, Limit, Operation};
+use sluicegate_rules::Purpose;
 use tonic::Status;
 
 use super::descriptor::Descriptor;
@@ -16,7 +16,7 @@ pub(super) const NAME: &str = "descriptor";
 pub(super) struct DescriptorOverride {
     limit: Limit,
     key: Vec<u8>,
-    pub(super) algorithm: AlgorithmName,
+    pub(super) algorithm: Algorithm,
     /// The amount as it was sent.
     pub(super) amount: u32,
     pub(super) unit: RateLimitUnit,
@@ -40,8 +40,8 @@ impl DescriptorOverride {
         })?;
         // Months differ in length, so that they need a calendar window.
         let algorithm = match unit {
-            RateLimitUnit::Month | RateLimitUnit::Year => AlgorithmName::FixedWindow,
-            _ => AlgorithmName::TokenBucket,
+            RateLimitUnit::Month | RateLimitUnit::Year => Algorithm::FixedWindow,
+            _ => Algorithm::TokenBucket,
         };
         let invalid = |error: String| {
             Status::invalid_argument(format!(
@@ -49,10 +49,7 @@ impl DescriptorOverride {
             ))
         };
         let quota = quota.map_err(|error| invalid(error.to_string()))?;
-        let limit = match algorithm {
-            AlgorithmName::FixedWindow => Limit::fixed_window(NAME, quota),
-            _ => Limit::token_bucket(NAME, quota),
-        };
+        let limit = Limit::new(NAME, algorithm.by(quota));
         let limit = limit.map_err(|error| invalid(error.reason().to_string()))?;
         let mut key = Vec::with_capacity(64);
         // One descriptor has a separate counter for each algorithm.

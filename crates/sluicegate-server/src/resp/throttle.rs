@@ -5,8 +5,7 @@
 mod error;
 mod limit_cache;
 
-use sluicegate::{Check, Cost, Decision, Limiter, Memory, Operation, Plan, Span, Store};
-use sluicegate_rules::AlgorithmName;
+use sluicegate::{Algorithm, Check, Cost, Decision, Limiter, Memory, Operation, Plan, Span, Store};
 use smallvec::SmallVec;
 
 pub(super) use self::error::ThrottleArgumentError;
@@ -200,7 +199,7 @@ impl OutcomeCounts {
     }
 
     fn publish(&self, metrics: &Metrics) {
-        metrics.throttled_many(AlgorithmName::TokenBucket, self.allowed, self.refused);
+        metrics.throttled_many(Algorithm::TokenBucket, self.allowed, self.refused);
         metrics.resp().throttles(self.allowed + self.refused + self.others);
     }
 }

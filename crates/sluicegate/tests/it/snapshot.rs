@@ -10,8 +10,9 @@ use std::thread;
 use std::time::Duration;
 
 use sluicegate::{
-    Autosave, Check, Clock, Cooldown, Cost, Decision, Escalation, Limit, Limiter, ManualClock,
-    Memory, MemoryOptions, Operation, RestoreReport, Slices, SnapshotReadError, Span, Time,
+    Algorithm, Autosave, Check, Clock, Cooldown, Cost, Decision, Escalation, Limit, Limiter,
+    ManualClock, Memory, MemoryOptions, Operation, RestoreReport, Slices, SnapshotReadError, Span,
+    Time,
 };
 
 type TestLimiter = Limiter<Memory<ManualClock>>;
@@ -245,7 +246,7 @@ fn no_time_has_passed_under_a_clock_that_was_set_back() {
     for (limit, stood) in limits.iter().zip(stood) {
         // Blocks move by whole blocks, so they may be where they count in full again.
         let now = left(&after, limit, "key 1");
-        let blocks = limit.algorithm() == "sliding_window";
+        let blocks = limit.spec().algorithm() == Some(Algorithm::SlidingWindow);
         assert!(now == stood || (blocks && now <= stood), "{}: {now}, {stood}", limit.name());
     }
     // An hour to recover, not two.

@@ -1,12 +1,10 @@
 //! A rule in the header of a trace.
 
-mod from_limit;
-
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
-use sluicegate_core::{Per, Quota};
+use sluicegate_core::{Algorithm, Limit, OnStoreError, Per, Quota, Slices, Spec};
 
 use super::{HeaderError, OutagePolicy};
 
@@ -69,6 +67,41 @@ impl RuleSpec {
     pub fn concurrency(slots: u32, lease_ms: u64) -> Self {
         let (slots, lease_ms) = (Some(slots), Some(lease_ms));
         Self { algorithm: "concurrency".to_owned(), slots, lease_ms, ..Self::default() }
+    }
+
+    /// Creates the rule of a limit.
+    pub fn of(limit: &Limit) -> Self {
+        let named = Self { algorithm: limit.algorithm().to_owned(), ..Self::default() };
+        match *limit.spec() {
+            Spec::Quota { algorithm, quota, slices, .. } => {
+                let (count, strict) = match slices {
+                    Slices::Weighted(count) => (count, false),
+                    Slices::Strict(count) => (count, true),
+                };
+                let sliding = algorithm == Algorithm::SlidingWindow;
+                Self {
+                    quota: Some(quota.to_string()),
+                    slices: sliding.then_some(count),
+                    strict: sliding && strict,
+                    timezone: limit.named_calendar().map(|calendar| calendar.name().to_owned()),
+                    ..named
+                }
+            }
+            Spec::Slots { slots, lease } => {
+                Self::concurrency(slots, lease.as_micros().div_ceil(1_000))
+            }
+            Spec::Cooldown(_) => named,
+        }
+    }
+
+    /// Returns the rule with the fallback of a check.
+    #[must_use]
+    pub fn with_outage(self, outage: OnStoreError) -> Self {
+        self.on_store_error(match outage {
+            OnStoreError::Local => OutagePolicy::Local,
+            OnStoreError::Allow => OutagePolicy::Allow,
+            OnStoreError::Deny => OutagePolicy::Deny,
+        })
     }
 
     /// Returns the rule with a fallback for an unavailable store.
@@ -139,6 +172,47 @@ impl fmt::Display for RuleSpec {
             Some(OutagePolicy::Local) => f.write_str(", local without a store"),
             Some(OutagePolicy::Allow) => f.write_str(", allowed without a store"),
             Some(OutagePolicy::Deny) => f.write_str(", refused without a store"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use sluicegate_core::{Cooldown, Span};
+
+    use super::*;
+
+    #[test]
+    fn limits_are_written_with_all_settings() {
+        let quota = |text: &str| text.parse::<Quota>().unwrap();
+        let cooldown = Cooldown {
+            after: 5,
+            within: Span::from_secs(60),
+            block: Span::from_secs(10),
+            escalation: None,
+            pending: None,
+            reset_on_success: false,
+        };
+        let strict = Slices::Strict(10);
+        let weighted = Slices::Weighted(6);
+        let lease = Span::from_secs(10);
+        for (limit, written) in [
+            (Limit::token_bucket("a", quota("6000/h burst 20")), "token_bucket 6000/hour burst 20"),
+            (Limit::queue("a", quota("10/s burst 30")), "queue 10/s burst 30"),
+            (Limit::fixed_window("a", quota("9/month")), "fixed_window 9/month"),
+            (Limit::sliding_log("a", quota("50/min")), "sliding_log 50/min"),
+            (
+                Limit::sliding_window("a", quota("100/min"), strict),
+                "sliding_window 100/min in 10 slices, strict",
+            ),
+            (
+                Limit::sliding_window("a", quota("100/min"), weighted),
+                "sliding_window 100/min in 6 slices",
+            ),
+            (Limit::concurrency("a", 20, lease), "concurrency of 20 slots for 10000ms"),
+            (Limit::cooldown("a", cooldown), "cooldown"),
+        ] {
+            assert_eq!(RuleSpec::of(&limit.unwrap()).to_string(), written);
         }
     }
 }

@@ -4,11 +4,10 @@
 
 use std::fmt::Write as _;
 
-use sluicegate::{Limit, Per, Quota, Slices, Span as Length};
+use sluicegate::{Algorithm, Limit, Per, Quota, Slices, Span as Length, Spec};
 
 use super::{Compiler, hidden_text};
 use crate::file::tables::foreign;
-use crate::rule_set::algorithm::AlgorithmName;
 use crate::rule_set::limits::{RuleLimit, SoftLimit};
 use sluicegate_yaml::SourceSpan;
 use sluicegate_yaml::{Node, Value};
@@ -16,7 +15,7 @@ use sluicegate_yaml::{Node, Value};
 /// The settings of a rule for those of its limits that have none of their own.
 #[derive(Debug, Clone, Default)]
 pub(super) struct LimitDefaults {
-    algorithm: AlgorithmName,
+    algorithm: Algorithm,
     slices: Option<(u32, SourceSpan)>,
     strict: Option<(bool, SourceSpan)>,
     /// Whether `strict` is that of the rule, which also applies to other algorithms.
@@ -150,7 +149,7 @@ fn length(quota: Quota) -> u64 {
 impl Compiler<'_> {
     /// Reads the settings of a rule or of a limit.
     pub(super) fn limit_defaults(&mut self, node: &Node, default: &LimitDefaults) -> LimitDefaults {
-        let algorithm = node.get("algorithm").and_then(Node::text).and_then(AlgorithmName::named);
+        let algorithm = node.get("algorithm").and_then(Node::text).and_then(Algorithm::named);
         let slices = node.get("slices").and_then(|node| Some((node.whole()?, node.span)));
         let slices = slices.map(|(slices, span)| (u32::try_from(slices).unwrap_or(u32::MAX), span));
         let strict = node.get("strict").and_then(|node| Some((node.flag()?, node.span)));
@@ -330,9 +329,7 @@ impl Compiler<'_> {
                     )?),
                     None => None,
                 };
-                let sliding = defaults.algorithm == AlgorithmName::SlidingWindow;
-                let strict = sliding && defaults.strict.is_some_and(|(strict, _)| strict);
-                Some(RuleLimit { limit, quota: Some(*quota), strict, soft })
+                Some(RuleLimit { limit, soft })
             }
             LimitKind::Slots(slots, lease) => {
                 if let Some(soft) = soft {
@@ -344,7 +341,7 @@ impl Compiler<'_> {
                     return None;
                 }
                 match Limit::concurrency(format!("{}~slots", naming.owner()), *slots, *lease) {
-                    Ok(limit) => Some(RuleLimit { limit, quota: None, strict: false, soft: None }),
+                    Ok(limit) => Some(RuleLimit { limit, soft: None }),
                     Err(error) => self.impossible(draft.node.span, &error),
                 }
             }
@@ -358,7 +355,7 @@ impl Compiler<'_> {
         quota: Quota,
         defaults: &LimitDefaults,
     ) -> Option<Limit> {
-        let sliding = defaults.algorithm == AlgorithmName::SlidingWindow;
+        let sliding = defaults.algorithm == Algorithm::SlidingWindow;
         for (given, field) in [
             (defaults.slices.map(|(_, span)| span), "slices"),
             (defaults.strict.filter(|_| !defaults.strict_of_rule).map(|(_, span)| span), "strict"),
@@ -373,7 +370,7 @@ impl Compiler<'_> {
                 return None;
             }
         }
-        let fixed = defaults.algorithm == AlgorithmName::FixedWindow;
+        let fixed = defaults.algorithm == Algorithm::FixedWindow;
         if let Some((_, span)) = defaults.zone.as_ref().filter(|_| !fixed) {
             let message = format!(
                 "only calendar windows have a time zone, and this limit is a {}",
@@ -391,9 +388,10 @@ impl Compiler<'_> {
             (None, true) => Slices::Strict(10),
             (None, false) => Slices::Weighted(1),
         };
-        match defaults.algorithm.limit(name, quota, slices) {
+        let spec =
+            Spec::Quota { algorithm: defaults.algorithm, quota, slices, debt: defaults.debt };
+        match Limit::new(name, spec) {
             Ok(limit) => {
-                let limit = if defaults.debt { limit } else { limit.without_debt() };
                 let zone = defaults.zone.as_ref().map(|(zone, _)| &**zone);
                 Some(match self.calendar(zone).filter(|_| fixed) {
                     Some(calendar) => limit.in_calendar(calendar),
@@ -420,7 +418,7 @@ impl Compiler<'_> {
         defaults: &LimitDefaults,
         name: String,
     ) -> Option<SoftLimit> {
-        if defaults.algorithm == AlgorithmName::Queue {
+        if defaults.algorithm == Algorithm::Queue {
             self.error_at(
                 soft.span,
                 "soft-queue",
@@ -438,7 +436,7 @@ impl Compiler<'_> {
         match quota {
             Ok(quota) => {
                 let limit = self.limit(node, name, quota, defaults)?;
-                Some(SoftLimit { limit, quota, delay: soft.delay })
+                Some(SoftLimit { limit, delay: soft.delay })
             }
             Err(error) => {
                 self.error_at(soft.span, "bad-quota", error.to_string());

@@ -82,7 +82,7 @@ impl<'a> LimitStatus<'a, '_> {
         if let Some(own) = self.own {
             return (u64::from(own.amount), time_unit::response_unit(own.unit));
         }
-        match self.evaluation.planned.quota(strictest.index) {
+        match strictest.check.limit().quota() {
             Some(quota) => (quota.amount(), time_unit::of(quota.per())),
             None => (strictest.decision.limit(), Unit::Unknown),
         }

@@ -1,7 +1,6 @@
 //! A cache of parsed quotas, because clients repeat a few of them.
 
-use sluicegate::{Limit, Quota, Slices, Span};
-use sluicegate_rules::AlgorithmName;
+use sluicegate::{Algorithm, Limit, Quota, Slices, Span};
 
 use super::error::ThrottleArgumentError;
 use crate::inline_limit;
@@ -107,7 +106,7 @@ impl CellQuota {
         let quota = Quota::new(count, Span::from_secs(period));
         let quota = quota.and_then(|quota| quota.with_burst(burst.saturating_add(1)));
         let quota = quota.map_err(|error| ThrottleArgumentError::Quota(error.to_string()))?;
-        inline_limit::limit(AlgorithmName::TokenBucket, quota, Slices::Weighted(1))
+        inline_limit::limit(Algorithm::TokenBucket, quota, Slices::Weighted(1))
             // Only the reason, because the name of the limit is internal.
             .map_err(|error| ThrottleArgumentError::Quota(error.reason().to_string()))
     }

@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use sluicegate::{Check, Cost, Limit, Limiter, Memory, Quota, Slices};
+use sluicegate::{Algorithm, Check, Cost, Limit, Limiter, Memory, Quota, Slices};
 use sluicegate_http::FieldError;
-use sluicegate_rules::{AlgorithmName, closest_word};
+use sluicegate_rules::closest_word;
 
 use super::limit_cache;
 use crate::http::json;
@@ -17,7 +17,7 @@ use crate::inline_limit::limit;
 pub(super) struct ThrottleBody<'a> {
     pub(super) key: Cow<'a, str>,
     pub(super) limit: Arc<Limit>,
-    pub(super) algorithm: AlgorithmName,
+    pub(super) algorithm: Algorithm,
     pub(super) cost: Cost,
 }
 
@@ -59,7 +59,7 @@ impl<'a> FromJson<'a> for ThrottleBody<'a> {
         let key = errors.key(fields.take(ThrottleField::Key));
         if let Some(limit) = bare_quota(fields).and_then(limit_cache::get) {
             let cost = errors.cost(fields.take(ThrottleField::Cost));
-            let algorithm = AlgorithmName::TokenBucket;
+            let algorithm = Algorithm::TokenBucket;
             return errors.finish(key.map(|key| Self { key, limit, algorithm, cost }));
         }
         let text = bare_quota(fields).map(str::to_owned);
@@ -134,11 +134,11 @@ impl ErrorCollector {
         self.add(ThrottleField::Quota, detail)
     }
 
-    fn algorithm(&mut self, found: Option<JsonValue<'_>>) -> Option<AlgorithmName> {
-        let Some(found) = found else { return Some(AlgorithmName::TokenBucket) };
-        let names = AlgorithmName::ALL.map(AlgorithmName::as_str);
+    fn algorithm(&mut self, found: Option<JsonValue<'_>>) -> Option<Algorithm> {
+        let Some(found) = found else { return Some(Algorithm::TokenBucket) };
+        let names = Algorithm::ALL.map(Algorithm::as_str);
         let detail = match &found {
-            JsonValue::Text(name) => match AlgorithmName::named(name) {
+            JsonValue::Text(name) => match Algorithm::named(name) {
                 Some(algorithm) => return Some(algorithm),
                 None if matches!(name.as_ref(), "concurrency" | "cooldown") => {
                     format!("`{name}` has no quota, so it cannot be used here")
@@ -158,12 +158,12 @@ impl ErrorCollector {
 
     fn slices(
         &mut self,
-        algorithm: Option<AlgorithmName>,
+        algorithm: Option<Algorithm>,
         slices: Option<JsonValue<'_>>,
         strict: Option<JsonValue<'_>>,
     ) -> Option<Slices> {
         const MAX: u32 = Limit::MAX_SLICES;
-        if let Some(algorithm) = algorithm.filter(|known| *known != AlgorithmName::SlidingWindow) {
+        if let Some(algorithm) = algorithm.filter(|known| *known != Algorithm::SlidingWindow) {
             for (field, found) in
                 [(ThrottleField::Slices, &slices), (ThrottleField::Strict, &strict)]
             {
@@ -199,7 +199,7 @@ impl ErrorCollector {
     fn limit(
         &mut self,
         quota: Option<Quota>,
-        algorithm: Option<AlgorithmName>,
+        algorithm: Option<Algorithm>,
         slices: Option<Slices>,
     ) -> Option<Limit> {
         let (algorithm, quota, slices) = (algorithm?, quota?, slices?);
