@@ -214,7 +214,7 @@ impl<C: Clock> Memory<C> {
                 Attempt::Decided(applied) => return applied,
                 Attempt::Lock => attempts = OPTIMISTIC_ATTEMPTS,
                 Attempt::Full { page, name, now } => {
-                    may_evict = !self.split_page_of(page, name, now)
+                    may_evict = !self.split_page_of(page, name, now);
                 }
                 Attempt::Again => {
                     attempts += 1;

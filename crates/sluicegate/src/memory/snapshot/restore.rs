@@ -120,7 +120,7 @@ impl<'m, C: Clock> Load<'m, C> {
                 }
                 Err(InsertError::Raced) => {}
                 Err(InsertError::Full { page }) => {
-                    may_evict = !store.split_page_of(page, name, now)
+                    may_evict = !store.split_page_of(page, name, now);
                 }
             }
         }
