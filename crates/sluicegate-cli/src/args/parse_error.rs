@@ -11,7 +11,9 @@ use super::Args;
 /// Adds the tip for a common mistake, if there is one.
 pub(super) fn with_tip(mut error: Error, words: &[OsString]) -> Error {
     let tip = match error.kind() {
-        ErrorKind::UnknownArgument => config_flag(&error, words),
+        ErrorKind::UnknownArgument => {
+            config_flag(&error, words).or_else(|| usual_flag(&error, words))
+        }
         ErrorKind::ValueValidation | ErrorKind::InvalidValue => variable(&error, words),
         _ => None,
     };
@@ -32,6 +34,22 @@ fn config_flag(error: &Error, words: &[OsString]) -> Option<String> {
         "`--config` takes one file; for several, give it the folder that they are in".to_owned()
     } else {
         format!("did you mean `sluicegate serve --config {file}`?")
+    })
+}
+
+/// The tip for a flag of `serve` that has this name in other servers.
+fn usual_flag(error: &Error, words: &[OsString]) -> Option<String> {
+    let flag = text(error, ContextKind::InvalidArg)?.split('=').next()?;
+    if words.get(1)? != "serve" {
+        return None;
+    }
+    Some(match flag {
+        "--listen" | "--bind" | "--address" | "--addr" | "--host" | "--port" | "-p" => {
+            "did you mean `--http 127.0.0.1:7070`? `--grpc` and `--resp` listen too".to_owned()
+        }
+        "--rules" | "--file" | "-c" | "-f" => "did you mean `--config <FILE>`?".to_owned(),
+        "--redis" | "--redis-url" => "did you mean `--store redis://127.0.0.1:6379`?".to_owned(),
+        _ => return None,
     })
 }
 
@@ -72,13 +90,18 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_file_for_serve_gets_the_config_tip() {
+    fn common_mistakes_get_a_tip() {
         for (arguments, tip) in [
             (&["serve", "rules.yaml"][..], "did you mean `sluicegate serve --config rules.yaml`?"),
             (&["serve", "--log", "info", "a b"], "did you mean `sluicegate serve --config a b`?"),
             (&["serve", "--config", "a", "b"], "`--config` takes one file"),
             (&["serve", "--config=a", "b"], "`--config` takes one file"),
             (&["serve", "--confg", "a"], "'--config'"),
+            (&["serve", "--listen", "localhost:7070"], "did you mean `--http 127.0.0.1:7070`?"),
+            (&["serve", "--port=7070"], "did you mean `--http 127.0.0.1:7070`?"),
+            (&["serve", "-c", "a"], "did you mean `--config <FILE>`?"),
+            (&["serve", "--redis", "a"], "did you mean `--store redis://127.0.0.1:6379`?"),
+            (&["check", "--listen", "a"], ""),
             (&["schema", "a"], ""),
         ] {
             let words: Vec<OsString> =

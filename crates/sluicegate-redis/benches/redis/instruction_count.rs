@@ -1,8 +1,8 @@
 //! Only decisions, so that valgrind can count their instructions.
 
-use sluicegate_testkit::ServerKind;
+use sluicegate_testkit::{Rng, ServerKind};
 
-use crate::callers::{BenchRng, CALLERS};
+use crate::callers::CALLERS;
 use crate::load::BenchOperation;
 use crate::setup::{BenchServers, CpuProcesses};
 
@@ -21,10 +21,10 @@ pub(crate) fn on_cluster(times: usize) {
 
 fn run<S: CpuProcesses>(ground: &BenchServers<S>, times: usize) {
     ground.each_task(TASKS, |node, task| {
-        let mut draws = BenchRng::new(task);
+        let mut draws = Rng::new(task as u64);
         async move {
             for _ in 0..times / TASKS {
-                BenchOperation::one().about(&node, draws.below(CALLERS)).await;
+                BenchOperation::one().about(&node, draws.index(CALLERS)).await;
             }
         }
     });

@@ -6,11 +6,11 @@ use std::time::Duration;
 
 use redis::aio::MultiplexedConnection;
 use redis::{Client, cmd};
-use sluicegate_testkit::ServerKind;
+use sluicegate_testkit::{Rng, ServerKind};
 use tokio::time::{Instant, sleep_until};
 
 use crate::Scale;
-use crate::callers::{BenchRng, CALLERS};
+use crate::callers::CALLERS;
 use crate::load::{BenchOperation, MeasuredCost};
 use crate::setup::BenchServers;
 use crate::table::{head, median, row};
@@ -65,7 +65,7 @@ fn paced(
     let tasks = TASKS * ground.nodes.len();
     let (start, waits) = (Instant::now(), Arc::new(Mutex::new(Vec::with_capacity(requests))));
     ground.each_task(TASKS, |node, task| {
-        let (waits, mut draws) = (Arc::clone(&waits), BenchRng::new(task));
+        let (waits, mut draws) = (Arc::clone(&waits), Rng::new(task as u64));
         let mut ping = pings.map(|pings| pings[task % pings.len()].clone());
         async move {
             let mut own = Vec::with_capacity(requests / tasks);
@@ -75,7 +75,7 @@ fn paced(
                 sleep_until(due).await;
                 match &mut ping {
                     Some(ping) => cmd("PING").exec_async(ping).await.unwrap(),
-                    None => BenchOperation::one().about(&node, draws.below(CALLERS)).await,
+                    None => BenchOperation::one().about(&node, draws.index(CALLERS)).await,
                 }
                 own.push(due.elapsed());
             }

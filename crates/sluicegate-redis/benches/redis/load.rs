@@ -5,10 +5,11 @@ use std::time::{Duration, Instant};
 use rustix::time::{ClockId, clock_gettime};
 use sluicegate::{Check, Cost, Limit, Limiter, OnStoreError, Operation, Plan};
 use sluicegate_redis::Redis;
+use sluicegate_testkit::Rng;
 use tokio::task::yield_now;
 use tokio::time::sleep;
 
-use crate::callers::{BenchRng, CALLERS, key};
+use crate::callers::{CALLERS, key};
 use crate::setup::{BenchServers, CpuProcesses, LIMITS};
 
 /// The operation to send.
@@ -130,10 +131,10 @@ impl<S: CpuProcesses> BenchServers<S> {
         let calls = self.counted(|counts| counts.calls);
         let (server, own, start) = (self.server.time(), own_time(), Instant::now());
         self.each_task(tasks, |node, _| {
-            let mut draws = BenchRng::new(start.elapsed().as_nanos() as usize);
+            let mut draws = Rng::new(start.elapsed().as_nanos() as u64);
             async move {
                 for _ in 0..each {
-                    workload.about(&node, draws.below(CALLERS)).await;
+                    workload.about(&node, draws.index(CALLERS)).await;
                 }
             }
         });

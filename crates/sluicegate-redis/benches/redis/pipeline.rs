@@ -4,9 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-use sluicegate_testkit::Server;
-
-use crate::callers::BenchRng;
+use sluicegate_testkit::{Rng, Server};
 
 /// Commands in flight on one connection.
 pub(crate) const DEPTH: usize = 64;
@@ -26,7 +24,7 @@ pub(crate) fn command(words: &[String]) -> Vec<u8> {
 pub(crate) struct Pipeline<'a> {
     server: &'a Server,
     lines: Vec<TcpStream>,
-    draws: BenchRng,
+    draws: Rng,
 }
 
 impl<'a> Pipeline<'a> {
@@ -36,7 +34,7 @@ impl<'a> Pipeline<'a> {
             line.set_nodelay(true).unwrap();
             line
         };
-        Self { server, lines: (0..CONNECTIONS).map(line).collect(), draws: BenchRng::new(7) }
+        Self { server, lines: (0..CONNECTIONS).map(line).collect(), draws: Rng::new(7) }
     }
 
     /// Sends every command once.
@@ -57,7 +55,7 @@ impl<'a> Pipeline<'a> {
             for line in &mut self.lines {
                 bytes.clear();
                 for _ in 0..DEPTH {
-                    bytes.extend_from_slice(&commands[self.draws.below(commands.len())]);
+                    bytes.extend_from_slice(&commands[self.draws.index(commands.len())]);
                 }
                 line.write_all(&bytes).unwrap();
             }

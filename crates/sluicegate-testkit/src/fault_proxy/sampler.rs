@@ -1,5 +1,7 @@
 //! Reproducible random selection of replies.
 
+use crate::rng::Rng;
+
 /// A fraction of all replies, and the seed of the selection.
 #[derive(Clone, Copy, PartialEq)]
 pub(super) struct Sampler {
@@ -22,12 +24,9 @@ impl Sampler {
     }
 }
 
-/// A step of `SplitMix64`, which makes neighbouring numbers unrelated.
-fn mixed(number: u64) -> u64 {
-    let number = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    number ^ (number >> 31)
+/// Makes neighbouring numbers unrelated.
+const fn mixed(number: u64) -> u64 {
+    Rng::new(number).number()
 }
 
 #[cfg(test)]

@@ -17,8 +17,14 @@ const WHY: &str = "Name the thing (the caller, the batch, the store) and use the
 #[test]
 fn comments_and_texts_name_things() {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for source in files(&["rs", "lua"]) {
-        let comment = if source.path.contains("/lua/") { "--" } else { "//" };
+    for source in files(&["rs", "lua", "md", "yaml", "toml"]) {
+        let comment = match source.path.rsplit('.').next() {
+            Some("lua") => "--",
+            Some("yaml" | "toml") => "#",
+            // All of a document is prose.
+            Some("md") => "",
+            _ => "//",
+        };
         if source.path.contains("/tidy/") {
             continue;
         }

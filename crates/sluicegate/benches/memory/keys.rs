@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use sluicegate_testkit::Rng;
+
 /// The length of every key: `user:0012345678`.
 const LENGTH: usize = 15;
 
@@ -33,8 +35,8 @@ pub(crate) fn append(text: &mut String, number: usize) {
 
 /// Numbers below `size`, each as likely as the others.
 pub(crate) fn uniform(size: usize, draws: usize) -> impl ExactSizeIterator<Item = usize> {
-    let mut dice = BenchRng(1);
-    (0..draws).map(move |_| (dice.share() * size as f64) as usize)
+    let mut rng = Rng::new(1);
+    (0..draws).map(move |_| (fraction(&mut rng) * size as f64) as usize)
 }
 
 /// Numbers below `size`; the one on rank k is drawn in proportion to 1/k^1.1.
@@ -46,25 +48,16 @@ pub(crate) fn zipf(size: usize, draws: usize) -> impl ExactSizeIterator<Item = u
             Some(*sum)
         })
         .collect();
-    let mut dice = BenchRng(2);
+    let mut rng = Rng::new(2);
     (0..draws).map(move |_| {
-        let place = dice.share() * sums[size - 1];
+        let place = fraction(&mut rng) * sums[size - 1];
         let rank = sums.partition_point(|sum| *sum <= place).min(size - 1);
         // Popular keys are scattered among the others; the factor is prime.
         rank * 2_654_435_761 % size
     })
 }
 
-/// Splitmix64: the same numbers in every run.
-struct BenchRng(u64);
-
-impl BenchRng {
-    /// At least 0, less than 1.
-    fn share(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((bits ^ (bits >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
-    }
+/// A number that is at least 0 and less than 1.
+fn fraction(rng: &mut Rng) -> f64 {
+    (rng.number() >> 11) as f64 / (1_u64 << 53) as f64
 }

@@ -173,7 +173,7 @@ impl Compiler<'_> {
                 if let Some(header) = node.entry("forwarded_by") {
                     self.error_at(
                         header.key.span,
-                        "nobody-trusted",
+                        "no-trusted-proxies",
                         "this header is never read, because no proxy is trusted",
                     )
                     .help("name the trusted proxies, as in `trusted_proxies: [10.0.0.0/8]`");

@@ -30,7 +30,7 @@ impl Compiler<'_> {
                     .filter(|entry| !["from", "until", "reason"].contains(&entry.key.text.as_str()))
                     .collect();
                 if callers.is_empty() && matches!(item.value, Value::Map(_)) {
-                    self.error(item, "nobody", "this entry names no caller")
+                    self.error(item, "no-caller", "this entry names no caller")
                         .help("name callers, as in `{ ip: [192.0.2.7] }`");
                 }
                 self.check_single_identity(callers.iter().copied());
@@ -62,7 +62,7 @@ impl Compiler<'_> {
     /// Reports an identity without a value.
     fn check_has_value(&mut self, entry: &MapEntry) {
         if entry.value.items().is_empty() {
-            self.error_at(entry.key.span, "nobody", "this names no caller")
+            self.error_at(entry.key.span, "no-caller", "this names no caller")
                 .help("name callers, as in `[alice, bob]`, or remove it");
         }
     }
@@ -140,7 +140,7 @@ impl Compiler<'_> {
     fn callers(&mut self, node: &Node) -> Vec<Caller> {
         let mut callers = Vec::new();
         if node.entries().is_empty() && !matches!(node.value, Value::Scalar(_) | Value::List(_)) {
-            self.error(node, "nobody", "this names no caller")
+            self.error(node, "no-caller", "this names no caller")
                 .help("name callers, as in `{ user: alice }`, or remove it");
         }
         self.check_single_identity(node.entries().iter());

@@ -1,9 +1,9 @@
 //! Tests of paths, patterns and the router.
 
 mod captures;
+mod generators;
 mod near_misses;
 mod patterns;
-mod random;
 mod readings;
 mod refusals;
 mod routing;

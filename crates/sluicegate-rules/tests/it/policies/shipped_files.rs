@@ -1,4 +1,4 @@
-//! Shipped rule files: no errors, no warnings, valid against the JSON schema.
+//! Shipped rule files: no errors, warnings or notes, valid against the JSON schema.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ fn files(folder: &Path, ending: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-fn shipped_rule_files_have_no_errors_and_no_warnings() {
+fn shipped_rule_files_validate_silently() {
     let built_in = repository().join("crates/sluicegate-cli/src/serve/built_in.yaml");
     let mut paths = files(&repository().join("examples"), ".yaml");
     // Envoy's own configuration.
@@ -30,7 +30,7 @@ fn shipped_rule_files_have_no_errors_and_no_warnings() {
     assert!(paths.len() >= 17, "{paths:?}");
     for path in paths {
         let report = RuleFile::load(&path).unwrap().report;
-        assert_eq!((report.errors(), report.warnings()), (0, 0), "{}:\n{report}", path.display());
+        assert!(report.diagnostics().is_empty(), "{}:\n{report}", path.display());
     }
 }
 

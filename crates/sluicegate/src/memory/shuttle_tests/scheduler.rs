@@ -1,6 +1,7 @@
 //! Schedules in which a thread runs one step or a thousand before the next one.
 
 use shuttle::scheduler::{Schedule, Scheduler, Task, TaskId};
+use sluicegate_testkit::Rng;
 
 /// A scheduler that draws the length of each thread's run at random.
 ///
@@ -11,7 +12,7 @@ use shuttle::scheduler::{Schedule, Scheduler, Task, TaskId};
 pub(super) struct Bursts {
     /// The number of schedules left.
     left: usize,
-    dice: u64,
+    rng: Rng,
     /// The number of steps left in this run.
     burst: u64,
 }
@@ -21,16 +22,12 @@ const LONGEST: u64 = 10;
 
 impl Bursts {
     pub(super) fn new(schedules: usize, seed: u64) -> Self {
-        Self { left: schedules, dice: seed, burst: 0 }
+        Self { left: schedules, rng: Rng::new(seed), burst: 0 }
     }
 
     /// Returns a number below `end`.
     fn below(&mut self, end: u64) -> u64 {
-        // SplitMix64 by Vigna.
-        self.dice = self.dice.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mixed = (self.dice ^ self.dice >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        (mixed ^ mixed >> 31) % end
+        self.rng.below(end)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Tests of the paths that patterns match.
 
-use super::random::{path_text, pattern_text, pieces};
+use super::generators::{path_text, pattern_text, pieces};
 use super::{Pattern, meets, pattern};
 use sluicegate_testkit::Rng;
 

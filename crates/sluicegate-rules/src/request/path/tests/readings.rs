@@ -1,6 +1,6 @@
 //! Tests of normalization and of the readings of a path.
 
-use super::random::pieces;
+use super::generators::pieces;
 use super::{Folding, Paths, meets, normal, pattern, shown};
 use sluicegate_testkit::Rng;
 

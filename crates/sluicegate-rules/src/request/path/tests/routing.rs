@@ -1,6 +1,6 @@
 //! Tests that the router finds exactly the matching patterns.
 
-use super::random::{path_text, pattern_text};
+use super::generators::{path_text, pattern_text};
 use super::{Pattern, pattern};
 use crate::request::path::Router;
 use sluicegate_testkit::Rng;
