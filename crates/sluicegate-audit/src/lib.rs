@@ -5,18 +5,18 @@
 //! with too many admissions, no refusal without cause, no wrong number in a decision.
 //!
 //! ```
-//! use sluicegate_audit::{Audit, Entry, Header};
+//! use sluicegate_audit::{Audit, TraceEntry, TraceHeader};
 //! use sluicegate::{Check, Clock, Limit, Limiter, ManualClock, Memory};
 //!
 //! let clock = ManualClock::default();
 //! let limiter = Limiter::new(Memory::with_clock(clock.clone()));
 //! let limit = Limit::token_bucket("api", "100/min burst 20".parse()?)?;
 //!
-//! let header = Header::default().rule("api", "token_bucket:100/min burst 20".parse()?);
+//! let header = TraceHeader::default().rule("api", "token_bucket:100/min burst 20".parse()?);
 //! let mut audit = Audit::new(header)?;
 //! for _ in 0..30 {
 //!     let decision = limiter.check(Check::new(&limit, "user:42")).now()?;
-//!     audit.add(Entry::decision("api", "user:42", clock.now(), 1, &decision));
+//!     audit.add(TraceEntry::decision("api", "user:42", clock.now(), 1, &decision));
 //! }
 //! let findings = audit.finish();
 //! assert!(findings.is_ok(), "{findings}");

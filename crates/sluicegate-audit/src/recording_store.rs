@@ -20,9 +20,9 @@ const MAY_ARRIVE_WITHIN: Span = Span::from_secs(1);
 ///
 /// ```
 /// use sluicegate::{Check, Limit, Limiter};
-/// use sluicegate_audit::{Header, Recorder, TraceWriter, RecordingStore};
+/// use sluicegate_audit::{TraceHeader, Recorder, TraceWriter, RecordingStore};
 ///
-/// let trace = TraceWriter::to(std::io::sink(), &Header::default())?;
+/// let trace = TraceWriter::to(std::io::sink(), &TraceHeader::default())?;
 /// let recorder = Recorder::new(trace.clone(), "a", [7; 32]);
 /// let limiter = Limiter::new(RecordingStore::new(Limiter::in_memory(), recorder));
 /// let limit = Limit::token_bucket("api", "10/s".parse()?)?;

@@ -22,9 +22,9 @@ use std::net::IpAddr;
 /// and `ip`; an attribute with the name of an identity is the value of that identity.
 ///
 /// ```
-/// use sluicegate_rules::{Request, Value};
+/// use sluicegate_rules::{Request, AttributeValue};
 ///
-/// let attributes = [("user", Value::Text("42")), ("account_age_days", Value::Whole(12))];
+/// let attributes = [("user", AttributeValue::Text("42")), ("account_age_days", AttributeValue::Whole(12))];
 /// let headers = [("x-api-key", &b"secret"[..])];
 /// let request = Request::new()
 ///     .method("POST")

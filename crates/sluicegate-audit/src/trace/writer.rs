@@ -30,11 +30,11 @@ const ROOM: usize = 65_536;
 /// end is written by [`finish`](TraceWriter::finish), or when the last clone is dropped.
 ///
 /// ```no_run
-/// # use sluicegate_audit::{Entry, Event, Header, TraceWriter};
+/// # use sluicegate_audit::{TraceEntry, TraceEvent, TraceHeader, TraceWriter};
 /// # use sluicegate_core::Time;
-/// let header = Header::default().rule("api", "token_bucket:100/min burst 20".parse()?);
+/// let header = TraceHeader::default().rule("api", "token_bucket:100/min burst 20".parse()?);
 /// let trace = TraceWriter::create("trace.jsonl", &header)?;
-/// trace.record(Entry::event(Event::Reset, "api", "user:42", Time::EPOCH));
+/// trace.record(TraceEntry::event(TraceEvent::Reset, "api", "user:42", Time::EPOCH));
 /// assert_eq!(trace.finish()?.lost, 0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```

@@ -69,7 +69,7 @@ impl<S: Store> RuleLimiter<S> {
     ///
     /// ```
     /// use sluicegate::Limiter;
-    /// use sluicegate_rules::{TimeRange, Request, RuleSet, RuleLimiter, Value};
+    /// use sluicegate_rules::{TimeRange, Request, RuleSet, RuleLimiter, AttributeValue};
     ///
     /// let rules = RuleSet::parse("
     /// identify: { tier: { default: free } }
@@ -77,7 +77,7 @@ impl<S: Store> RuleLimiter<S> {
     /// rules: [{ name: api, key: user, limit: { tier: api } }]
     /// ")?;
     /// let gate = RuleLimiter::new(Limiter::in_memory(), rules)?;
-    /// let user = [("user", Value::Text("42"))];
+    /// let user = [("user", AttributeValue::Text("42"))];
     /// let request = Request::new().attributes(&user);
     /// let allowed = || gate.decide_now(&request, |answer| answer.is_allowed());
     /// assert_eq!([allowed()?, allowed()?], [true, false]);

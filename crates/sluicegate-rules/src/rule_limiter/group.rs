@@ -26,7 +26,7 @@ impl<S: Store> RuleLimiter<S> {
     ///
     /// ```
     /// use sluicegate::Limiter;
-    /// use sluicegate_rules::{GroupItem, Purpose, Request, RuleSet, RuleLimiter, Value};
+    /// use sluicegate_rules::{GroupItem, Purpose, Request, RuleSet, RuleLimiter, AttributeValue};
     ///
     /// let rules = RuleSet::parse("
     /// identify:
@@ -36,7 +36,7 @@ impl<S: Store> RuleLimiter<S> {
     ///   - { name: writes, match: { attribute: { kind: write } }, key: user, limit: 1/min }
     /// ")?;
     /// let gate = RuleLimiter::new(Limiter::in_memory(), rules)?;
-    /// let kinds = ["read", "write"].map(|kind| [("user", Value::Text("42")), ("kind", Value::Text(kind))]);
+    /// let kinds = ["read", "write"].map(|kind| [("user", AttributeValue::Text("42")), ("kind", AttributeValue::Text(kind))]);
     /// let parts = [0, 1].map(|kind| GroupItem::Rules(Request::new().attributes(&kinds[kind]), Purpose::Take));
     /// # futures(async {
     /// for allowed in [[true, true], [true, false]] {

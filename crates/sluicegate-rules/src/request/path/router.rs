@@ -60,7 +60,7 @@ impl<T: Copy> RouterNode<T> {
                 self.any.get_or_insert_default().add(behind, value);
             }
             [PatternSegment::Glob(_) | PatternSegment::Gap, ..] => {
-                self.unsorted.push((segments.into(), value))
+                self.unsorted.push((segments.into(), value));
             }
         }
     }
