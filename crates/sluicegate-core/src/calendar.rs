@@ -67,9 +67,9 @@ mod tests {
 
     /// A calendar with a single, fixed period.
     #[derive(Debug)]
-    struct CellRef(&'static str);
+    struct FixedCalendar(&'static str);
 
-    impl Calendar for CellRef {
+    impl Calendar for FixedCalendar {
         fn name(&self) -> &str {
             self.0
         }
@@ -80,7 +80,7 @@ mod tests {
     }
 
     fn in_place(limit: &Limit, name: &'static str) -> Limit {
-        limit.clone().in_calendar(Arc::new(CellRef(name)))
+        limit.clone().in_calendar(Arc::new(FixedCalendar(name)))
     }
 
     #[test]

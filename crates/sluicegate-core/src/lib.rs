@@ -9,7 +9,9 @@
 //! one request, and [`decide`] decides a set, all or nothing.
 //!
 //! ```
-//! use sluicegate_core::{Operation, Check, Cost, ChargeId, Limit, CellRef, Ruling, Set, State, Time, decide};
+//! use sluicegate_core::{
+//!     CellRef, ChargeId, Check, Cost, Limit, Operation, Ruling, Set, State, Time, decide,
+//! };
 //!
 //! let limit = Limit::token_bucket("api", "2/min".parse()?)?;
 //! let check = Check::new(&limit, b"user:42");

@@ -3,7 +3,7 @@
 //! The script decides and writes, the node explains: a script returns its ruling and the states it
 //! saw, and [`explain`] runs [`sluicegate_core::decide`] on those. Both have to agree.
 //!
-//! A set becomes an [`EncodedSet`], some of those a [`Call`], its reply some [`Answer`]s.
+//! A set becomes an [`EncodedSet`], some of those a [`ScriptCall`], its reply some [`SetReply`]s.
 //! [`KeySpace`] defines the keys of counters; `lua/page.lua` and `lua/states.lua` define the
 //! values.
 

@@ -36,7 +36,7 @@ use crate::store_stats::StoreStats;
 /// use std::sync::Arc;
 ///
 /// use sluicegate::Limiter;
-/// use sluicegate_rules::{RuleSet, RuleLimiter, TrustedNetworks};
+/// use sluicegate_rules::{RuleLimiter, RuleSet, TrustedNetworks};
 /// use sluicegate_server::{Reloads, Server};
 ///
 /// let rules = RuleSet::parse("rules: [{ name: per-address, key: ip, limit: 100/min }]")?;

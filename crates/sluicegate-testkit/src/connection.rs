@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::resp::value::{ParseFailure, RespValue};
 
-/// The default timeout for an answer; see [`Connection::patience`]. A server that was paused by
+/// The default timeout for an answer; see [`Connection::set_timeout`]. A server that was paused by
 /// mistake is noticed, and a busy machine is not mistaken for one.
 const PATIENCE: Duration = Duration::from_secs(60);
 

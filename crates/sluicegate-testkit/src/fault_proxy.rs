@@ -16,7 +16,7 @@ mod faults;
 mod relay;
 mod sampler;
 
-use acceptor::{Acceptor, Command};
+use acceptor::{Acceptor, ProxyCommand};
 use counts::Counters;
 pub use counts::Counts;
 pub use faults::ConnectionId;
@@ -29,7 +29,7 @@ use sampler::Sampler;
 /// connections. It runs on a thread of its own, independent of the test's runtime.
 pub struct FaultProxy {
     address: SocketAddr,
-    orders: Option<UnboundedSender<Command>>,
+    orders: Option<UnboundedSender<ProxyCommand>>,
     counters: Arc<Counters>,
     thread: Option<JoinHandle<()>>,
 }
@@ -99,12 +99,12 @@ impl FaultProxy {
     /// Ends all faults and delays, as [`forward`](Self::forward); but connections that were silent
     /// are closed, and data that was held back on them is lost. Returns their number.
     pub fn heal(&self) -> usize {
-        self.order(|done| Command::Heal { done })
+        self.order(|done| ProxyCommand::Heal { done })
     }
 
     /// The connections that are open now. A client that has had an answer has its own among them.
     pub fn connections(&self) -> Vec<ConnectionId> {
-        self.order(|done| Command::List { done })
+        self.order(|done| ProxyCommand::List { done })
     }
 
     /// Closes all connections, and refuses new ones.
@@ -136,7 +136,7 @@ impl FaultProxy {
 
     /// Closes a fraction of the connections; returns the number.
     pub fn kill_connections(&self, fraction: f64) -> usize {
-        self.order(|done| Command::Kill { fraction, done })
+        self.order(|done| ProxyCommand::Kill { fraction, done })
     }
 
     /// The traffic so far.
@@ -145,11 +145,11 @@ impl FaultProxy {
     }
 
     fn switch(&self, mode: Option<FaultMode>, delay: Option<Duration>) {
-        self.order(|done| Command::Switch { mode, delay, done });
+        self.order(|done| ProxyCommand::Switch { mode, delay, done });
     }
 
     /// Sends a command to the proxy's thread and waits until it is executed.
-    fn order<T>(&self, order: impl FnOnce(Sender<T>) -> Command) -> T {
+    fn order<T>(&self, order: impl FnOnce(Sender<T>) -> ProxyCommand) -> T {
         let (done, carried_out) = channel();
         let orders = self.orders.as_ref().expect("taken only when the proxy ends");
         assert!(orders.send(order(done)).is_ok(), "the proxy has panicked; its message is above");

@@ -1,7 +1,7 @@
 //! A YAML tree with source spans, diagnostics, and validation against tables.
 //!
 //! [`parse`] reads a text into a [`Node`] with the span of every value. [`validate`] compares it
-//! with a [`Kind`], a table from which [`json_schema`] also makes the JSON schema for editors.
+//! with a [`ValueKind`], a table from which [`json_schema`] also makes the JSON schema for editors.
 //! Every mistake becomes a [`Diagnostic`]; a [`Report`] shows all of them, as a compiler does.
 
 #![forbid(unsafe_code)]

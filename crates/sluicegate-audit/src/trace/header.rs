@@ -13,7 +13,7 @@ pub use self::rule_spec::RuleSpec;
 /// The header of a trace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TraceHeader {
-    /// The version of the format, [`Header::VERSION`].
+    /// The version of the format, [`TraceHeader::VERSION`].
     pub trace: u32,
     /// The rules by name.
     #[serde(default)]

@@ -14,7 +14,7 @@ const EXAMPLE: &str = "a line is as in \
 
 /// One line of a trace.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Line {
+pub(crate) enum TraceLine {
     Header(Box<TraceHeader>),
     Entry(Box<TraceEntry>),
     /// Rules of the entries that follow.
@@ -64,7 +64,7 @@ struct RawLine {
     lost: Option<u64>,
 }
 
-impl Line {
+impl TraceLine {
     /// Parses a line; an error contains the problem and what was expected.
     pub(crate) fn read(bytes: &[u8]) -> Result<Self, String> {
         if !bytes.starts_with(b"{") {

@@ -15,7 +15,7 @@ use crate::latency::LatencyBounds;
 use crate::trace::bounded_lines::BoundedLines;
 use crate::trace::entry::TraceEntry;
 use crate::trace::header::TraceHeader;
-use crate::trace::line_parser::{GapLine, Line};
+use crate::trace::line_parser::{GapLine, TraceLine};
 
 /// The trace files of one run, for example one of each node.
 pub struct TraceReader {
@@ -64,16 +64,16 @@ impl TraceReader {
         };
         while !self.unreadable.is_full() {
             match file.line(&mut self.unreadable) {
-                Some((Line::Header(header), line)) => self.merge(*header, name, line),
-                Some((Line::Rules(rules), line)) => {
+                Some((TraceLine::Header(header), line)) => self.merge(*header, name, line),
+                Some((TraceLine::Rules(rules), line)) => {
                     self.merge(TraceHeader { rules, ..TraceHeader::default() }, name, line);
                 }
-                Some((Line::Gap(gap), _)) => self.gaps.push(gap),
-                Some((Line::Entry(entry), line)) => {
+                Some((TraceLine::Gap(gap), _)) => self.gaps.push(gap),
+                Some((TraceLine::Entry(entry), line)) => {
                     file.next = Some((*entry, line));
                     break;
                 }
-                Some((Line::End { .. }, _)) => {}
+                Some((TraceLine::End { .. }, _)) => {}
                 None => break,
             }
         }
@@ -144,19 +144,19 @@ impl TraceFile {
     ) -> Option<(TraceEntry, u64)> {
         while !unreadable.is_full() {
             match self.line(unreadable)? {
-                (Line::Entry(entry), line) => return Some((*entry, line)),
-                (Line::End { .. }, _) => {}
-                (Line::Gap(GapLine { lost, from_us, until_us }), _) => {
+                (TraceLine::Entry(entry), line) => return Some((*entry, line)),
+                (TraceLine::End { .. }, _) => {}
+                (TraceLine::Gap(GapLine { lost, from_us, until_us }), _) => {
                     audit.gap(lost, from_us, until_us);
                 }
-                (Line::Rules(rules), line) => {
+                (TraceLine::Rules(rules), line) => {
                     for (name, spec) in rules {
                         if let Err(error) = audit.add_rule(&name, &spec) {
                             unreadable.push(&self.name, line, error.to_string());
                         }
                     }
                 }
-                (Line::Header(_), line) => {
+                (TraceLine::Header(_), line) => {
                     let what = "a header comes before all entries; audit each run by itself";
                     unreadable.push(&self.name, line, what);
                 }
@@ -166,7 +166,7 @@ impl TraceFile {
     }
 
     /// Returns the next valid line; errors are collected.
-    fn line(&mut self, unreadable: &mut TraceErrors) -> Option<(Line, u64)> {
+    fn line(&mut self, unreadable: &mut TraceErrors) -> Option<(TraceLine, u64)> {
         while !unreadable.is_full() {
             let (bytes, number) = match self.lines.next_line() {
                 Ok(line) => line?,
@@ -175,7 +175,7 @@ impl TraceFile {
                     return None;
                 }
             };
-            match Line::read(bytes) {
+            match TraceLine::read(bytes) {
                 Ok(line) => {
                     if let Some(what) = self.follow(&line) {
                         unreadable.push(&self.name, number, what);
@@ -189,26 +189,26 @@ impl TraceFile {
     }
 
     /// Counts the entries; returns an inconsistency.
-    fn follow(&mut self, line: &Line) -> Option<String> {
+    fn follow(&mut self, line: &TraceLine) -> Option<String> {
         if self.ended {
             return Some("the trace has ended before this line; audit each run by itself".into());
         }
         match line {
-            Line::Header(_) | Line::Rules(_) => None,
-            Line::Gap(gap) => {
+            TraceLine::Header(_) | TraceLine::Rules(_) => None,
+            TraceLine::Gap(gap) => {
                 self.lost = self.lost.saturating_add(gap.lost);
                 None
             }
-            Line::Entry(_) => {
+            TraceLine::Entry(_) => {
                 self.entries += 1;
                 None
             }
-            Line::End { lost, .. } if *lost > self.lost => Some(format!(
+            TraceLine::End { lost, .. } if *lost > self.lost => Some(format!(
                 "{} entries were lost at unknown times when this was written, so nothing \
                  can be concluded from the others; record less, or on a faster disk",
                 lost - self.lost
             )),
-            Line::End { entries, .. } => {
+            TraceLine::End { entries, .. } => {
                 self.ended = true;
                 let written = (*entries).filter(|written| *written != self.entries)?;
                 Some(format!(

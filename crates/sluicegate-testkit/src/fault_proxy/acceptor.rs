@@ -18,7 +18,7 @@ use crate::ports::stop_listening;
 
 /// A command of the proxy's owner. Each is answered once it is executed, with the number of
 /// connections concerned, or with the connections.
-pub(super) enum Command {
+pub(super) enum ProxyCommand {
     Switch { mode: Option<FaultMode>, delay: Option<Duration>, done: Sender<usize> },
     Kill { fraction: f64, done: Sender<usize> },
     Heal { done: Sender<usize> },
@@ -60,7 +60,7 @@ impl Acceptor {
     }
 
     /// Accepts connections and executes commands, until the proxy is dropped.
-    pub(super) async fn follow(mut self, mut orders: UnboundedReceiver<Command>) {
+    pub(super) async fn follow(mut self, mut orders: UnboundedReceiver<ProxyCommand>) {
         loop {
             tokio::select! {
                 order = orders.recv() => match order {
@@ -91,12 +91,12 @@ impl Acceptor {
             .push(OpenConnection { id, task: tokio::spawn(relay.run(client, self.upstream)) });
     }
 
-    async fn execute(&mut self, order: Command) {
+    async fn execute(&mut self, order: ProxyCommand) {
         let (concerned, done) = match order {
-            Command::Switch { mode, delay, done } => (self.switch(mode, delay).await, done),
-            Command::Kill { fraction, done } => (self.kill(fraction).await, done),
-            Command::Heal { done } => (self.heal().await, done),
-            Command::List { done } => {
+            ProxyCommand::Switch { mode, delay, done } => (self.switch(mode, delay).await, done),
+            ProxyCommand::Kill { fraction, done } => (self.kill(fraction).await, done),
+            ProxyCommand::Heal { done } => (self.heal().await, done),
+            ProxyCommand::List { done } => {
                 self.forget_closed();
                 let _ = done.send(self.connections.iter().map(|open| open.id).collect());
                 return;

@@ -2,7 +2,7 @@
 
 pub(in crate::http) mod batch;
 mod body;
-mod limit_cache;
+mod quota_cache;
 
 use std::slice::from_ref;
 

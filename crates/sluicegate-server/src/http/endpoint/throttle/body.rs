@@ -7,7 +7,7 @@ use sluicegate::{Algorithm, Check, Cost, Limit, Limiter, Memory, Quota, Slices};
 use sluicegate_http::FieldError;
 use sluicegate_rules::closest_word;
 
-use super::limit_cache;
+use super::quota_cache;
 use crate::http::json;
 use crate::http::json::{ErrorCollector, Fields, FromJson, JsonValue};
 use crate::inline_limit::limit;
@@ -57,7 +57,7 @@ impl<'a> FromJson<'a> for ThrottleBody<'a> {
     fn from_fields(fields: &mut Fields<'a, ThrottleField>) -> Result<Self, Vec<FieldError>> {
         let mut errors = ErrorCollector::new(fields);
         let key = errors.key(fields.take(ThrottleField::Key));
-        if let Some(limit) = bare_quota(fields).and_then(limit_cache::get) {
+        if let Some(limit) = bare_quota(fields).and_then(quota_cache::get) {
             let cost = errors.cost(fields.take(ThrottleField::Cost));
             let algorithm = Algorithm::TokenBucket;
             return errors.finish(key.map(|key| Self { key, limit, algorithm, cost }));
@@ -73,7 +73,7 @@ impl<'a> FromJson<'a> for ThrottleBody<'a> {
         );
         let limit = errors.limit(quota, algorithm, slices).map(Arc::new);
         if let (Some(text), Some(limit)) = (text, &limit) {
-            limit_cache::insert(text, limit);
+            quota_cache::insert(text, limit);
         }
         let read = match (key, limit, algorithm) {
             (Some(key), Some(limit), Some(algorithm)) => Some(Self { key, limit, algorithm, cost }),

@@ -14,12 +14,12 @@ const MAX_TEXT: usize = 64;
 
 /// Limits, each in the one slot that the hash of its text selects.
 #[derive(Default)]
-struct LimitCache {
+struct QuotaCache {
     slots: Vec<Option<(String, Arc<Limit>)>>,
 }
 
 thread_local! {
-    static LIMITS: RefCell<LimitCache> = RefCell::default();
+    static LIMITS: RefCell<QuotaCache> = RefCell::default();
 }
 
 /// Returns the cached limit of a quota's text.
@@ -34,7 +34,7 @@ pub(super) fn insert(text: String, limit: &Arc<Limit>) {
     }
 }
 
-impl LimitCache {
+impl QuotaCache {
     fn get(&self, text: &str) -> Option<Arc<Limit>> {
         let (cached, limit) = self.slots.get(slot_of(text))?.as_ref()?;
         (cached == text).then(|| Arc::clone(limit))
@@ -64,7 +64,7 @@ mod tests {
 
     #[test]
     fn limits_are_found_by_exactly_their_text() {
-        let mut limits = LimitCache::default();
+        let mut limits = QuotaCache::default();
         assert_eq!(limits.get("10/min"), None);
         limits.insert("10/min".to_owned(), limit("10/min"));
         assert_eq!(limits.get("10/min"), Some(limit("10/min")));
@@ -75,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_slot_keeps_the_last_limit() {
-        let (mut limits, first) = (LimitCache::default(), "10/min");
+        let (mut limits, first) = (QuotaCache::default(), "10/min");
         // As long as the first, so that only the letters differ.
         let mut others = (1_000..10_000).map(|count| format!("{count}/s"));
         let other = others.find(|text| slot_of(text) == slot_of(first)).unwrap();
