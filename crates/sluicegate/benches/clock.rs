@@ -29,15 +29,18 @@ fn main() {
     let instant = reads(Instant::now);
     let wall = reads(SystemTime::now);
     let elapsed = reads(|| since.elapsed().as_micros());
+    let calibrated = quanta::Clock::new();
+    let quanta = reads(|| calibrated.now());
     let system = reads(|| clock.now());
-    let cases: [Case<'_>; 4] = [
+    let cases: [Case<'_>; 5] = [
         ("Instant::now", &instant),
         ("SystemTime::now", &wall),
         ("Instant::elapsed in microseconds", &elapsed),
+        ("quanta::Clock::now", &quanta),
         ("SystemClock::now", &system),
     ];
     // All cases in turn, several times over, so that disturbances of the machine affect all alike.
-    let mut times = [const { Vec::new() }; 4];
+    let mut times = [const { Vec::new() }; 5];
     for _ in 0..ROUNDS {
         for ((_, case), times) in cases.iter().zip(&mut times) {
             let start = Instant::now();

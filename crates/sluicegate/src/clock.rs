@@ -1,12 +1,10 @@
 //! Clocks; the only module that reads one.
 
-mod calibration;
-mod segment;
 #[cfg(feature = "test-clock")]
 mod test_clock;
+mod thread_clock;
 mod time_source;
 mod tsc;
-mod tsc_clock;
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -17,8 +15,8 @@ use std::time::{Duration, SystemTime};
 
 use sluicegate_core::{Span, Time};
 
+use self::thread_clock::ThreadClock;
 use self::time_source::OsTimeSource;
-use self::tsc_clock::TscClock;
 
 /// Returns the time that a test has set for this process, if any.
 ///
@@ -52,9 +50,9 @@ pub trait Clock: Send + Sync + 'static {
 /// Setting the wall clock afterwards has no effect, so it neither refills nor locks out any
 /// caller.
 ///
-/// On x86-64 under Linux, if the kernel trusts the processor's time-stamp counter, the time is
-/// read from that counter and kept within microseconds of the monotonic clock, which takes twice
-/// as long to read. Everywhere else it is the monotonic clock itself.
+/// On x86-64 under Linux, if the kernel trusts the processor's time-stamp counter, each thread
+/// reads the time from that counter, and compares it every few milliseconds with the monotonic
+/// clock, which takes twice as long to read. Everywhere else it is the monotonic clock itself.
 #[derive(Debug, Clone, Copy)]
 pub struct SystemClock {
     started: Time,
@@ -62,15 +60,23 @@ pub struct SystemClock {
     since: u64,
 }
 
-/// One per process, so that a clock is just two numbers and cheap to create.
-static TSC_CLOCK: TscClock<OsTimeSource> = TscClock::new(OsTimeSource);
+thread_local! {
+    /// One per thread, so that a clock is just two numbers and cheap to create.
+    static THREAD_CLOCK: ThreadClock = const { ThreadClock::new() };
+}
+
+/// Returns nanoseconds since the start of the process.
+#[inline]
+fn process_nanos() -> u64 {
+    THREAD_CLOCK.with(|clock| clock.nanos(&OsTimeSource))
+}
 
 impl SystemClock {
     /// Creates a clock that starts with the wall-clock time.
     #[allow(clippy::disallowed_methods, reason = "this is where time comes from")]
     pub fn new() -> Self {
         let wall = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-        Self { started: Time::EPOCH + wall.into(), since: TSC_CLOCK.nanos() }
+        Self { started: Time::EPOCH + wall.into(), since: process_nanos() }
     }
 }
 
@@ -87,7 +93,7 @@ impl Clock for SystemClock {
             return time;
         }
         // Rounds down to whole microseconds that have passed.
-        let micros = TSC_CLOCK.nanos().saturating_sub(self.since) / 1_000;
+        let micros = process_nanos().saturating_sub(self.since) / 1_000;
         Time::from_micros((self.started + Span::from_micros(micros)).as_micros())
     }
 
@@ -246,10 +252,28 @@ mod tests {
     }
 
     #[test]
+    fn two_threads_agree_within_two_microseconds() {
+        let clock = SystemClock::new();
+        let published = std::sync::atomic::AtomicU64::new(0);
+        thread::scope(|scope| {
+            for _ in 0..2 {
+                scope.spawn(|| {
+                    for _ in 0..500_000 {
+                        let earlier = published.load(std::sync::atomic::Ordering::Acquire);
+                        let now = clock.now().as_micros();
+                        assert!(now + 2 >= earlier, "{now} after {earlier}");
+                        published.store(now, std::sync::atomic::Ordering::Release);
+                    }
+                });
+            }
+        });
+    }
+
+    #[test]
     fn starts_with_the_wall_clock_and_advances() {
-        let clock = SystemClock { started: Time::from_micros(5), since: TSC_CLOCK.nanos() };
+        let clock = SystemClock { started: Time::from_micros(5), since: process_nanos() };
         while clock.now() <= Time::from_micros(5) {}
-        let later = SystemClock { since: TSC_CLOCK.nanos(), ..clock };
+        let later = SystemClock { since: process_nanos(), ..clock };
         assert!(later.now() <= clock.now(), "made later, so less time has passed for it");
         let at_the_end = SystemClock { started: Time::MAX, since: 0 };
         assert_eq!(at_the_end.now(), Time::MAX);

@@ -21,12 +21,13 @@ pub(super) trait TimeSource {
 #[derive(Debug)]
 pub(super) struct OsTimeSource;
 
-/// The origin of the nanoseconds: the first read of the clock.
+/// The origin of the nanoseconds: the first reading of the clock.
 static ORIGIN: OnceLock<Instant> = OnceLock::new();
 
 impl TimeSource for OsTimeSource {
     fn has_sound_ticks(&self) -> bool {
-        tsc::are_sound()
+        static SOUND: OnceLock<bool> = OnceLock::new();
+        *SOUND.get_or_init(tsc::are_sound)
     }
 
     #[inline]
@@ -54,28 +55,25 @@ pub(super) struct Sample {
 }
 
 impl Sample {
-    /// The width, in ticks, of a reading good enough to stop retrying, about 400 ns …
-    const NARROW: u64 = 1 << 10;
-    /// … and the width at which a reading is useless, about 10 us.
-    const WIDE: u64 = 1 << 15;
+    /// The widest reading in ticks, about 400 ns.
+    ///
+    /// The anchors of two threads are wrong by half of that each, and so are the rates between
+    /// them: the threads agree within about a microsecond.
+    const WIDEST: u64 = 1 << 10;
     const TRIES: usize = 16;
 
-    /// Reads both sources at the same time; `None` on a source where that fails.
+    /// Reads both sources at the same time; `None` if every reading was interrupted.
     pub(super) fn take(source: &impl TimeSource) -> Option<Self> {
-        let mut best = (Self::WIDE, None);
         for _ in 0..Self::TRIES {
             let before = source.ticks_in_order();
             let nanos = source.nanos();
             // An interruption between the two reads would make the sample wrong.
             let between = source.ticks_in_order().wrapping_sub(before);
-            if between < best.0 {
-                best = (between, Some(Self { ticks: before + between / 2, nanos }));
-            }
-            if between < Self::NARROW {
-                break;
+            if between < Self::WIDEST {
+                return Some(Self { ticks: before + between / 2, nanos });
             }
         }
-        best.1
+        None
     }
 }
 
@@ -113,11 +111,11 @@ mod tests {
 
     #[test]
     fn a_reading_that_was_interrupted_is_taken_again() {
-        let narrow = [0, 20_000, 50_000, 50_100];
-        assert_eq!(taken(&narrow), Some(Sample { ticks: 50_050, nanos: 2 }));
-        let mut wide = [0, 1 << 15].repeat(Sample::TRIES);
-        assert_eq!(taken(&wide), None, "ten microseconds are no moment");
-        wide[7] -= 1;
-        assert_eq!(taken(&wide), Some(Sample { ticks: (1 << 14) - 1, nanos: 4 }), "the best");
+        let second = [0, 20_000, 50_000, 50_100];
+        assert_eq!(taken(&second), Some(Sample { ticks: 50_050, nanos: 2 }));
+        let mut interrupted = [0, Sample::WIDEST].repeat(Sample::TRIES);
+        assert_eq!(taken(&interrupted), None);
+        interrupted[7] -= 1;
+        assert_eq!(taken(&interrupted), Some(Sample { ticks: Sample::WIDEST / 2 - 1, nanos: 4 }));
     }
 }
