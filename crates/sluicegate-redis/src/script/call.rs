@@ -76,7 +76,7 @@ impl ScriptCall {
     }
 
     /// The call that decides these plain sets, across slots of a server. A set whose keys the
-    /// server does not all have is [not plain](super::reply::Reached::NotPlain).
+    /// server does not all have is [not plain](super::reply::ScriptRuling::NotPlain).
     pub(crate) fn cross_slot<'a>(sets: impl IntoIterator<Item = &'a EncodedSet>) -> Self {
         let sets: SmallVec<[&EncodedSet; 8]> = sets.into_iter().collect();
         let mut keys = CallKeys::default();
