@@ -24,7 +24,8 @@ use std::net::IpAddr;
 /// ```
 /// use sluicegate_rules::{Request, AttributeValue};
 ///
-/// let attributes = [("user", AttributeValue::Text("42")), ("account_age_days", AttributeValue::Whole(12))];
+/// let (user, days) = (AttributeValue::Text("42"), AttributeValue::Whole(12));
+/// let attributes = [("user", user), ("account_age_days", days)];
 /// let headers = [("x-api-key", &b"secret"[..])];
 /// let request = Request::new()
 ///     .method("POST")

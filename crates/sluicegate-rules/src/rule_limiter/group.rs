@@ -26,7 +26,9 @@ impl<S: Store> RuleLimiter<S> {
     ///
     /// ```
     /// use sluicegate::Limiter;
-    /// use sluicegate_rules::{GroupItem, Purpose, Request, RuleSet, RuleLimiter, AttributeValue};
+    /// use sluicegate_rules::{
+    ///     AttributeValue, GroupEvaluation, GroupItem, Purpose, Request, RuleLimiter, RuleSet,
+    /// };
     ///
     /// let rules = RuleSet::parse("
     /// identify:
@@ -36,11 +38,14 @@ impl<S: Store> RuleLimiter<S> {
     ///   - { name: writes, match: { attribute: { kind: write } }, key: user, limit: 1/min }
     /// ")?;
     /// let gate = RuleLimiter::new(Limiter::in_memory(), rules)?;
-    /// let kinds = ["read", "write"].map(|kind| [("user", AttributeValue::Text("42")), ("kind", AttributeValue::Text(kind))]);
-    /// let parts = [0, 1].map(|kind| GroupItem::Rules(Request::new().attributes(&kinds[kind]), Purpose::Take));
+    /// let text = |(name, text)| (name, AttributeValue::Text(text));
+    /// let kinds = ["read", "write"].map(|kind| [("user", "42"), ("kind", kind)].map(text));
+    /// let requests = [0, 1].map(|kind| Request::new().attributes(&kinds[kind]));
+    /// let parts = requests.map(|request| GroupItem::Rules(request, Purpose::Take));
     /// # futures(async {
     /// for allowed in [[true, true], [true, false]] {
-    ///     let found = gate.decide_together(&parts, None, |group| [0, 1].map(|one| group.parts[one].is_allowed()));
+    ///     let answers = |group: &GroupEvaluation<'_>| [0, 1].map(|one| group.parts[one].is_allowed());
+    ///     let found = gate.decide_together(&parts, None, answers);
     ///     assert_eq!(found.await?, allowed);
     /// }
     /// # Ok(()) }).map_err(|error: sluicegate::CheckError| error)?;
