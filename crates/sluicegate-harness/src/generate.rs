@@ -29,9 +29,18 @@ pub(crate) fn case(seed: u64) -> Case {
         StoreKind::Memory => 1,
         _ => usize::try_from(rng.between(1, 3)).unwrap_or(1),
     };
-    let rules = rules::file(&mut rng, nodes);
+    let mut rules = rules::file(&mut rng, nodes);
+    rules.pages = pages(seed, store);
     let steps = traffic::steps(&mut rng, store, nodes, &rules);
     Case { seed, about: String::new(), breaks: None, store, nodes, rules, steps }
+}
+
+/// The number of pages of the shared store: few in a third of the cases, so that callers meet.
+fn pages(seed: u64, store: StoreKind) -> Option<u32> {
+    let alone = matches!(store, StoreKind::Redis | StoreKind::Valkey);
+    let few = [1, 2, 4];
+    let (third, place) = (seed / 8 % 3, usize::try_from(seed / 24 % 3).unwrap_or(0));
+    (alone && third == 0).then(|| few[place])
 }
 
 /// A look at every counter that requests can reach: one request for each combination of identities.

@@ -21,6 +21,9 @@ pub(crate) struct RuleFile {
     pub(crate) lists: Vec<ListEntry>,
     #[serde(default)]
     pub(crate) headers: Headers,
+    /// The number of pages of the shared store, if not the default.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) pages: Option<u32>,
 }
 
 /// Tiers, and the table of callers.

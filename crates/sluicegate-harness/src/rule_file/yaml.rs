@@ -39,6 +39,11 @@ pub(super) fn write(file: &RuleFile) -> String {
         }
     }
     root.insert("headers".into(), headers(file));
+    if let Some(pages) = file.pages {
+        // The URL on the command line replaces this one.
+        let redis = json!({"url": "redis://127.0.0.1:6379", "pages": pages});
+        root.insert("store".into(), json!({ "redis": redis }));
+    }
     format!("{:#}\n", Value::Object(root))
 }
 
