@@ -34,6 +34,7 @@ pub(super) fn steps(rng: &mut Rng, store: StoreKind, nodes: usize, rules: &RuleF
         refused: None,
         refused_by: 0,
         again: false,
+        exhausted: None,
     };
     traffic.faults = matches!(store, StoreKind::Redis | StoreKind::Valkey) && traffic.rng.one_in(5);
     traffic.edits = traffic.rng.one_in(3);
@@ -76,12 +77,17 @@ struct Traffic<'r> {
     /// The node that refused it, and where the next step sends it again.
     refused_by: usize,
     again: bool,
+    /// The last throttle that was refused, and the node that refused it.
+    exhausted: Option<(usize, Throttle)>,
 }
 
 impl Traffic<'_> {
     fn step(&mut self, id: u32) -> Step {
         if self.nodes > 1 && self.refused.is_some() && (self.again || self.rng.one_in(3)) {
             return self.around_deny_cache(id);
+        }
+        if let Some((node, throttle)) = self.exhausted.take().filter(|_| self.rng.one_in(2)) {
+            return Step { id, wait_us: 0, node, action: self.refund_between(node, &throttle) };
         }
         let wait_us = self.wait();
         self.model.set_now(self.model.now().saturating_add_signed(wait_us));
@@ -131,7 +137,7 @@ impl Traffic<'_> {
             15..=17 if !self.reserved.is_empty() => self.settle(node),
             18..=20 => self.report(node),
             21 | 27 if self.edits => self.edit(),
-            22 | 35 if self.faults => self.fault(node),
+            22 if self.faults => self.fault(node),
             23 => Action::Look,
             24..=26 | 30..=34 if self.slow => self.slow(node),
             _ => self.check(id, node),
@@ -219,7 +225,7 @@ impl Traffic<'_> {
                 }
                 let mut request = self.request();
                 if purpose == Purpose::Refund {
-                    request.cost = Some(self.rng.between(1, 6));
+                    request.cost = Some(self.rng.between(1, 9));
                 }
                 if self.rng.one_in(4) {
                     let Request { user, tenant, .. } = request;
@@ -297,8 +303,20 @@ impl Traffic<'_> {
         for throttle in &throttles {
             let evaluation = self.model.throttle(node, throttle, via == Via::Resp);
             self.edges.learn(&evaluation);
+            if !evaluation.is_allowed() && throttle.algorithm == Algorithm::TokenBucket {
+                self.exhausted = Some((node, throttle.clone()));
+            }
         }
         Action::Throttle { via, throttles }
+    }
+
+    /// Returns a pipeline that refunds a unit between two takes that a deny cache may refuse.
+    fn refund_between(&mut self, node: usize, refused: &Throttle) -> Action {
+        let throttles = [1, -1, 1].map(|cost| Throttle { cost, ..refused.clone() }).to_vec();
+        for throttle in &throttles {
+            self.model.throttle(node, throttle, true);
+        }
+        Action::Throttle { via: Via::Resp, throttles }
     }
 
     /// A key has one quota for each algorithm: two quotas on one counter are covered by other
