@@ -87,8 +87,8 @@ fn assert_plans(rules: &RuleSet, again: &RuleSet) {
     for (request, now) in requests.iter().flat_map(|request| times.map(|now| (request, now))) {
         for purpose in [Purpose::Take, Purpose::Failure(Some(401))] {
             let (mut desk, mut other) = (PlanBuffer::new(), PlanBuffer::new());
-            let planned = rules.plan_for(purpose, &directory, request, now, &mut desk);
-            let same = again.plan_for(purpose, &directory, request, now, &mut other);
+            let planned = rules.plan(&directory, &request.purpose(purpose), now, &mut desk);
+            let same = again.plan(&directory, &request.purpose(purpose), now, &mut other);
             assert_eq!(planned.outcome(), same.outcome());
             let (own, others) = (planned.plan().checks(), same.plan().checks());
             let owed = |check: &Check<'_>| (check.limit().clone(), check.key().to_vec());

@@ -57,7 +57,7 @@ rules:
         let lines = HeaderLines(&parts.headers);
         let request = request(&parts, &lines, [192, 0, 2, 7].into());
         let check = || {
-            let is_refused = limiter.decide_now(&request, |evaluation| !evaluation.is_allowed());
+            let is_refused = limiter.check(&request, |evaluation| !evaluation.is_allowed()).now();
             is_refused.unwrap()
         };
         check();

@@ -14,11 +14,11 @@
 //!
 //! let (parts, ()) = Request::get("/search").body(()).unwrap().into_parts();
 //! let lines = HeaderLines(&parts.headers);
-//! let headers = limiter.decide_now(&request(&parts, &lines, [192, 0, 2, 7].into()), |evaluation| {
+//! let headers = limiter.check(&request(&parts, &lines, [192, 0, 2, 7].into()), |evaluation| {
 //!     let mut headers = HeaderMap::new();
 //!     RateLimitInfo::of(evaluation).insert_headers(&mut headers, || unreachable!());
 //!     headers
-//! });
+//! }).now();
 //! assert_eq!(headers.unwrap()["x-ratelimit-remaining"], "4");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -68,23 +68,6 @@ pub enum PlanOutcome<'p> {
     },
 }
 
-/// The purpose of a plan.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
-    /// Take the cost of the request.
-    Take,
-    /// Report a failed request, or how a request ended if there is a status.
-    ///
-    /// Only cooldowns are charged, and a peek after each charge shows the resulting state.
-    Failure(Option<u16>),
-    /// Report a successful request; only cooldowns that count successes are checked.
-    Success,
-    /// Charge the actual cost of a request that has already happened, even beyond the limit.
-    Charge,
-    /// Refund units without naming the request that took them, up to the units in use.
-    Refund,
-}
-
 impl PlanBuffer {
     /// Creates an empty buffer.
     pub fn new() -> Self {
@@ -193,7 +176,7 @@ impl<'p> RequestPlan<'p> {
 }
 
 impl RuleSet {
-    /// Plans the checks of a request at `now`.
+    /// Plans the checks of a request at `now`, for its [purpose](Request::purpose).
     ///
     /// ```
     /// use sluicegate_rules::{PlanBuffer, Directory, Request, RuleSet};
@@ -218,20 +201,9 @@ impl RuleSet {
         now: Time,
         buffer: &'p mut PlanBuffer,
     ) -> RequestPlan<'p> {
-        self.plan_for(Purpose::Take, directory, request, now, buffer)
-    }
-
-    /// Plans the checks of a request at `now` for a purpose.
-    pub fn plan_for<'p>(
-        &'p self,
-        purpose: Purpose,
-        directory: &'p Directory,
-        request: &Request<'p>,
-        now: Time,
-        buffer: &'p mut PlanBuffer,
-    ) -> RequestPlan<'p> {
         buffer.keys.clear();
         buffer.limit_sets.clear();
+        let purpose = request.purpose;
         let mut context = RequestContext::of(self, directory, *request, now);
         let mut planning = Collector {
             purpose,

@@ -9,12 +9,15 @@ pub(crate) mod identity;
 #[cfg(feature = "jwt")]
 pub(crate) mod jwt;
 pub(crate) mod path;
+pub(crate) mod purpose;
 pub(crate) mod query;
 pub(crate) mod redact;
 pub(crate) mod values;
 
 use std::borrow::Cow;
 use std::net::IpAddr;
+
+use self::purpose::Purpose;
 
 /// A request, borrowed from the transport that received it.
 ///
@@ -45,6 +48,7 @@ pub struct Request<'r> {
     pub(crate) body_size: Option<u64>,
     pub(crate) cost: Option<u64>,
     pub(crate) entries: Option<usize>,
+    pub(crate) purpose: Purpose,
 }
 
 /// The header lines of a request.
@@ -108,7 +112,14 @@ impl<'r> Request<'r> {
             body_size: None,
             cost: None,
             entries: None,
+            purpose: Purpose::Take,
         }
+    }
+
+    /// Sets the purpose, which is to take units by default.
+    #[must_use]
+    pub const fn purpose(self, purpose: Purpose) -> Self {
+        Self { purpose, ..self }
     }
 
     /// Sets the method.

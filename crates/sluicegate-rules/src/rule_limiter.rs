@@ -7,13 +7,15 @@ mod receipts;
 use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Guard};
-use sluicegate::{CheckError, Clock, Limiter, Memory, Plan, Store, Time, Verdict};
+use sluicegate::{
+    CheckError, Clock, Limiter, Memory, Pending, PendingOperation, Plan, Store, Time, Verdict,
+};
 
 pub use self::group::{GroupEvaluation, GroupItem};
 
 use crate::directory::Directory;
 use crate::keyed_hash::process_key::{ProcessKey, RandomnessError};
-use crate::plan::{PlanBuffer, PlanOutcome, Purpose, RequestPlan};
+use crate::plan::{PlanBuffer, PlanOutcome, RequestPlan};
 use crate::receipts::reservation;
 use crate::receipts::slot;
 use crate::receipts::token::TokenSigner;
@@ -32,7 +34,7 @@ use crate::rule_set::RuleSet;
 /// )?;
 /// let gate = RuleLimiter::new(Limiter::in_memory(), rules)?;
 /// let request = Request::new().method("GET").target("/").peer([203, 0, 113, 9].into());
-/// let allowed = || gate.decide_now(&request, |answer| answer.is_allowed());
+/// let allowed = || gate.check(&request, |answer| answer.is_allowed()).now();
 /// assert_eq!([allowed()?, allowed()?, allowed()?], [true, true, false]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -143,36 +145,25 @@ impl<S: Store> RuleLimiter<S> {
         self.rules.store(Arc::new(rules));
     }
 
-    /// Decides a request and calls `respond` with the evaluation.
+    /// Checks a request and calls `respond` with the evaluation.
     ///
     /// Every request takes these steps: plan, apply, resolve, respond.
-    pub async fn decide<R>(
-        &self,
-        request: &Request<'_>,
-        respond: impl FnOnce(&Evaluation<'_>) -> R,
-    ) -> Result<R, CheckError> {
-        self.decide_for(Purpose::Take, request, respond).await
+    pub fn check<'a, R: Send + 'a>(
+        &'a self,
+        request: &'a Request<'_>,
+        respond: impl FnOnce(&Evaluation<'_>) -> R + Send + 'a,
+    ) -> Pending<S, impl PendingOperation<Answer = Result<R, CheckError>> + 'a> {
+        Pending::new(move || async move {
+            let rules = self.rules.load();
+            let mut buffer = PlanBuffer::new();
+            let planned = self.plan(&rules, request, self.now(), &mut buffer);
+            let verdict = self.evaluate(&planned).await?;
+            Ok(respond(&planned.evaluation(verdict.as_ref())))
+        })
     }
 
-    /// Decides a request for another purpose, such as to report a failure.
-    pub async fn decide_for<R>(
-        &self,
-        purpose: Purpose,
-        request: &Request<'_>,
-        respond: impl FnOnce(&Evaluation<'_>) -> R,
-    ) -> Result<R, CheckError> {
-        let rules = self.rules.load();
-        let mut buffer = PlanBuffer::new();
-        let planned = self.plan_request(&rules, purpose, request, &mut buffer);
-        let verdict = match planned.plan() {
-            Some(plan) => Some(self.limiter.check_plan(plan).await?),
-            None => None,
-        };
-        Ok(respond(&planned.evaluation(verdict.as_ref())))
-    }
-
-    /// Decides a batch of requests, each by itself and in order.
-    pub async fn decide_many<R>(
+    /// Checks a batch of requests, each by itself and in order.
+    pub async fn check_batch<R>(
         &self,
         requests: &[Request<'_>],
         mut respond: impl FnMut(usize, Result<&Evaluation<'_>, &CheckError>) -> R,
@@ -180,41 +171,43 @@ impl<S: Store> RuleLimiter<S> {
         let rules = self.rules.load();
         let now = self.now();
         let mut buffers: Vec<PlanBuffer> = requests.iter().map(|_| PlanBuffer::new()).collect();
-        let planned: Vec<RequestPlan<'_>> = requests
+        let planned: Vec<PlannedRequest<'_>> = requests
             .iter()
             .zip(&mut buffers)
-            .map(|(request, buffer)| rules.plan(&self.directory, request, now, buffer))
+            .map(|(request, buffer)| self.plan(&rules, request, now, buffer))
             .collect();
         // Plans without checks are included: they are allowed without a call to the store.
-        let plans: Vec<_> = planned.iter().map(|planned| planned.plan().clone()).collect();
+        let plans: Vec<_> = planned.iter().map(|one| one.planned.plan().clone()).collect();
         let verdicts = self.limiter.check_plans(&plans).await;
-        let (directory, signer) = (&self.directory, self.signer(&rules));
-        planned
-            .iter()
-            .zip(&verdicts)
-            .zip(requests)
-            .enumerate()
-            .map(|(index, ((planned, verdict), request))| match verdict {
+        let results = planned.iter().zip(&verdicts).enumerate();
+        results
+            .map(|(index, (planned, verdict))| match verdict {
                 Ok(verdict) => {
-                    let has_checks = !planned.plan().checks().is_empty();
-                    let verdict = Some(verdict).filter(|_| has_checks);
-                    let context = &RuleEvalContext { request, directory, now, signer };
-                    respond(index, Ok(&Evaluation { planned, verdict, context }))
+                    let verdict = planned.plan().and(Some(verdict));
+                    respond(index, Ok(&planned.evaluation(verdict)))
                 }
                 Err(error) => respond(index, Err(error)),
             })
             .collect()
     }
 
-    fn plan_request<'a>(
+    /// Returns the verdict on a planned request; `None` if there is nothing to check.
+    async fn evaluate(&self, planned: &PlannedRequest<'_>) -> Result<Option<Verdict>, CheckError> {
+        match planned.plan() {
+            Some(plan) => self.limiter.check_plan(plan).await.map(Some),
+            None => Ok(None),
+        }
+    }
+
+    fn plan<'a>(
         &'a self,
         rules: &'a RuleSet,
-        purpose: Purpose,
         request: &'a Request<'_>,
+        now: Time,
         buffer: &'a mut PlanBuffer,
     ) -> PlannedRequest<'a> {
-        let (directory, now, signer) = (&self.directory, self.now(), self.signer(rules));
-        let planned = rules.plan_for(purpose, directory, request, now, buffer);
+        let (directory, signer) = (&self.directory, self.signer(rules));
+        let planned = rules.plan(directory, request, now, buffer);
         PlannedRequest { planned, context: RuleEvalContext { request, directory, now, signer } }
     }
 
@@ -226,23 +219,5 @@ impl<S: Store> RuleLimiter<S> {
 
     pub(crate) fn now(&self) -> sluicegate::Time {
         self.limiter.store().clock().now()
-    }
-}
-
-impl<S: sluicegate::SyncStore> RuleLimiter<S> {
-    /// Decides a request synchronously, for stores that never wait.
-    pub fn decide_now<R>(
-        &self,
-        request: &Request<'_>,
-        respond: impl FnOnce(&Evaluation<'_>) -> R,
-    ) -> Result<R, CheckError> {
-        let rules = self.rules.load();
-        let mut buffer = PlanBuffer::new();
-        let planned = self.plan_request(&rules, Purpose::Take, request, &mut buffer);
-        let verdict = match planned.plan() {
-            Some(plan) => Some(self.limiter.check_plan(plan).now()?),
-            None => None,
-        };
-        Ok(respond(&planned.evaluation(verdict.as_ref())))
     }
 }

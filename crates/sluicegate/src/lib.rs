@@ -104,7 +104,7 @@ pub use memory::{
     Autosave, Memory, MemoryError, MemoryOptions, RestoreReport, SaveReport, SnapshotReadError,
     SnapshotWriteError,
 };
-pub use pending::{Pending, PendingTurn};
+pub use pending::{Pending, PendingOperation, PendingTurn};
 pub use permit::{Permit, TryHold};
 pub use plan::Plan;
 pub use set_id::next_set_id;

@@ -62,7 +62,10 @@ pub struct Pending<S, O> {
 
 impl<S, O: PendingOperation> Pending<S, O> {
     #[inline]
-    pub(crate) fn new(operation: O) -> Self {
+    /// Creates an operation, usually from a function that returns a future.
+    ///
+    /// With a [`SyncStore`], the future must not wait.
+    pub fn new(operation: O) -> Self {
         Self { operation, store: PhantomData }
     }
 }

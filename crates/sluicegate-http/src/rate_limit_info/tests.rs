@@ -61,16 +61,19 @@ impl TestLimiter {
     pub(super) fn send(&self, request: &Request<'_>) -> Response {
         use sluicegate::{Clock as _, Store as _};
         let now = self.limiter.limiter().store().clock().now();
-        let response = self.limiter.decide_now(request, |evaluation| {
-            let info = RateLimitInfo::of(evaluation);
-            let (mut headers, mut line) = (Vec::new(), String::from("left over"));
-            info.for_each_header(now, &mut line, |header, value| {
-                headers.push((header.as_str(), value.to_owned()));
-            });
-            let status = info.refused().map_or(200, super::RefusalKind::status);
-            let problem = serde_json::to_value(info.problem(status)).unwrap();
-            Response { allowed: info.refused().is_none(), headers, problem }
-        });
+        let response = self
+            .limiter
+            .check(request, |evaluation| {
+                let info = RateLimitInfo::of(evaluation);
+                let (mut headers, mut line) = (Vec::new(), String::from("left over"));
+                info.for_each_header(now, &mut line, |header, value| {
+                    headers.push((header.as_str(), value.to_owned()));
+                });
+                let status = info.refused().map_or(200, super::RefusalKind::status);
+                let problem = serde_json::to_value(info.problem(status)).unwrap();
+                Response { allowed: info.refused().is_none(), headers, problem }
+            })
+            .now();
         response.unwrap()
     }
 
@@ -82,7 +85,7 @@ impl TestLimiter {
             (sluicegate_rules::Directory::new(), sluicegate_rules::PlanBuffer::new());
         let purpose = sluicegate_rules::Purpose::Failure(None);
         let now = sluicegate::Clock::now(&self.clock);
-        let planned = rules.plan_for(purpose, &directory, &request, now, &mut buffer);
+        let planned = rules.plan(&directory, &request.purpose(purpose), now, &mut buffer);
         self.limiter.limiter().check_plan(planned.plan()).now().unwrap();
     }
 

@@ -6,11 +6,12 @@ use sluicegate::{ChargeId, Limit, Quota};
 use smallvec::SmallVec;
 
 use super::select_limits::SelectedLimits;
-use super::{PlanBuffer, PlanOutcome, Purpose};
+use super::{PlanBuffer, PlanOutcome};
 use crate::directory::ListKind;
 use crate::plan::key_buffer::KeyBuffer;
 use crate::request::context::RequestContext;
 use crate::request::identity::{IdentityValue, IfMissing};
+use crate::request::purpose::Purpose;
 use crate::rule_set::RuleSet;
 use crate::rule_set::limits::LimitSet;
 use crate::rule_set::rule::{Mode, Rule};

@@ -3,7 +3,8 @@
 use sluicegate::{Check, Cost, Operation};
 
 use super::collect::{AppliedRule, CallerRescale, LimitSource};
-use super::{PlanBuffer, Purpose, RequestPlan};
+use super::{PlanBuffer, RequestPlan};
+use crate::request::purpose::Purpose;
 use crate::rule_set::limits::LimitSet;
 use crate::rule_set::rule::{Mode, RequestResult, Rule};
 

@@ -79,7 +79,7 @@ impl<S: Store> RuleLimiter<S> {
     /// let gate = RuleLimiter::new(Limiter::in_memory(), rules)?;
     /// let user = [("user", AttributeValue::Text("42"))];
     /// let request = Request::new().attributes(&user);
-    /// let allowed = || gate.decide_now(&request, |answer| answer.is_allowed());
+    /// let allowed = || gate.check(&request, |answer| answer.is_allowed()).now();
     /// assert_eq!([allowed()?, allowed()?], [true, false]);
     /// gate.assign_tier("user", "42", "gold", TimeRange::default())?;
     /// assert!(allowed()?);

@@ -1,9 +1,9 @@
 //! Atomic decision of several requests: all are charged, or none.
 
-use sluicegate::{Check, CheckError, Plan, Span, Store, Time, Verdict};
+use sluicegate::{Check, CheckError, Plan, Span, Store, Time};
 
 use super::{Evaluation, PlannedRequest, RuleEvalContext, RuleLimiter};
-use crate::plan::{PlanBuffer, Purpose, RequestPlan};
+use crate::plan::{PlanBuffer, RequestPlan};
 use crate::request::Request;
 use crate::rule_set::RuleSet;
 
@@ -11,13 +11,13 @@ use crate::rule_set::RuleSet;
 #[derive(Debug, Clone, Copy)]
 pub enum GroupItem<'r> {
     /// A request that is decided by the rules.
-    Rules(Request<'r>, Purpose),
+    Rules(Request<'r>),
     /// A check of a limit that the request brings along; no rule applies to it.
     Own(Check<'r>),
 }
 
 impl<S: Store> RuleLimiter<S> {
-    /// Decides several items atomically: all are charged, or none.
+    /// Checks several items atomically: all are charged, or none.
     ///
     /// Calls `respond` with one evaluation for each item, in order. If the caller of one item is on
     /// the block-list or lacks a required identity, the store is not called. With `within`, a store
@@ -27,7 +27,7 @@ impl<S: Store> RuleLimiter<S> {
     /// ```
     /// use sluicegate::Limiter;
     /// use sluicegate_rules::{
-    ///     AttributeValue, GroupEvaluation, GroupItem, Purpose, Request, RuleLimiter, RuleSet,
+    ///     AttributeValue, GroupEvaluation, GroupItem, Request, RuleLimiter, RuleSet,
     /// };
     ///
     /// let rules = RuleSet::parse("
@@ -40,12 +40,11 @@ impl<S: Store> RuleLimiter<S> {
     /// let gate = RuleLimiter::new(Limiter::in_memory(), rules)?;
     /// let text = |(name, text)| (name, AttributeValue::Text(text));
     /// let kinds = ["read", "write"].map(|kind| [("user", "42"), ("kind", kind)].map(text));
-    /// let requests = [0, 1].map(|kind| Request::new().attributes(&kinds[kind]));
-    /// let parts = requests.map(|request| GroupItem::Rules(request, Purpose::Take));
+    /// let parts = [0, 1].map(|kind| GroupItem::Rules(Request::new().attributes(&kinds[kind])));
     /// # futures(async {
     /// for allowed in [[true, true], [true, false]] {
     ///     let answers = |group: &GroupEvaluation<'_>| [0, 1].map(|one| group.parts[one].is_allowed());
-    ///     let found = gate.decide_together(&parts, None, answers);
+    ///     let found = gate.check_group(&parts, None, answers);
     ///     assert_eq!(found.await?, allowed);
     /// }
     /// # Ok(()) }).map_err(|error: sluicegate::CheckError| error)?;
@@ -58,20 +57,20 @@ impl<S: Store> RuleLimiter<S> {
     /// # }
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub async fn decide_together<R>(
+    pub async fn check_group<R>(
         &self,
         parts: &[GroupItem<'_>],
         within: Option<Span>,
         respond: impl FnOnce(&GroupEvaluation<'_>) -> R,
     ) -> Result<R, CheckError> {
         match parts {
-            [part] => self.decide_part(part, within, respond).await,
+            [part] => self.check_item(part, within, respond).await,
             // Boxed, so that the future for a single item stays small.
-            parts => Box::pin(self.decide_parts(parts, within, respond)).await,
+            parts => Box::pin(self.check_items(parts, within, respond)).await,
         }
     }
 
-    async fn decide_part<R>(
+    async fn check_item<R>(
         &self,
         part: &GroupItem<'_>,
         within: Option<Span>,
@@ -81,13 +80,13 @@ impl<S: Store> RuleLimiter<S> {
         let mut buffer = PlanBuffer::new();
         let mut planned = self.plan_item(&rules, part, self.now(), &mut buffer);
         planned.planned.answered_within(within);
-        let verdict = self.check(&planned).await?;
+        let verdict = self.evaluate(&planned).await?;
         let evaluation = planned.evaluation(verdict.as_ref());
         let parts = std::slice::from_ref(&evaluation);
         Ok(respond(&GroupEvaluation { whole: &evaluation, parts }))
     }
 
-    async fn decide_parts<R>(
+    async fn check_items<R>(
         &self,
         parts: &[GroupItem<'_>],
         within: Option<Span>,
@@ -107,7 +106,7 @@ impl<S: Store> RuleLimiter<S> {
             planned,
             context: RuleEvalContext { request: &EMPTY_REQUEST, directory, now, signer },
         };
-        let verdict = self.check(&whole).await?;
+        let verdict = self.evaluate(&whole).await?;
         let plans: Vec<Plan<'_>> = items.iter().map(|item| item.planned.plan().clone()).collect();
         let verdicts = verdict.as_ref().map(|verdict| verdict.split(&plans)).unwrap_or_default();
         let evaluations: Vec<Evaluation<'_>> = items
@@ -129,20 +128,13 @@ impl<S: Store> RuleLimiter<S> {
         now: Time,
         buffer: &'a mut PlanBuffer,
     ) -> PlannedRequest<'a> {
-        let (directory, signer) = (&self.directory, self.signer(rules));
-        let (request, planned) = match part {
-            GroupItem::Rules(request, purpose) => {
-                (request, rules.plan_for(*purpose, directory, request, now, buffer))
+        match part {
+            GroupItem::Rules(request) => self.plan(rules, request, now, buffer),
+            GroupItem::Own(check) => {
+                let (directory, signer) = (&self.directory, self.signer(rules));
+                let context = RuleEvalContext { request: &EMPTY_REQUEST, directory, now, signer };
+                PlannedRequest { planned: RequestPlan::of(rules, *check), context }
             }
-            GroupItem::Own(check) => (&EMPTY_REQUEST, RequestPlan::of(rules, *check)),
-        };
-        PlannedRequest { planned, context: RuleEvalContext { request, directory, now, signer } }
-    }
-
-    async fn check(&self, planned: &PlannedRequest<'_>) -> Result<Option<Verdict>, CheckError> {
-        match planned.plan() {
-            Some(plan) => self.limiter.check_plan(plan).await.map(Some),
-            None => Ok(None),
         }
     }
 }

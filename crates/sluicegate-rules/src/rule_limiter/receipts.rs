@@ -41,7 +41,7 @@ impl<S: Store> RuleLimiter<S> {
     /// let rules = RuleSet::parse("rules: [{ name: tokens, key: [], limit: 1000/min }]")?;
     /// let gate = RuleLimiter::new(Limiter::in_memory(), rules)?;
     /// let estimate = Request::new().cost(500);
-    /// let reserved = gate.decide_now(&estimate, |answer| answer.reservation())?.unwrap();
+    /// let reserved = gate.check(&estimate, |answer| answer.reservation()).now()?.unwrap();
     ///
     /// # let settled = pollster(gate.settle(&reserved, Cost::from(120)))??;
     /// # /*

@@ -7,8 +7,8 @@ use sluicegate::{Check, Limit, OnStoreError, Scope};
 
 use crate::directory::TimeRange;
 use crate::matching::matcher::Matcher;
-use crate::plan::Purpose;
 use crate::request::identity::IfMissing;
+use crate::request::purpose::Purpose;
 use crate::rule_set::costs::Costs;
 use crate::rule_set::limits::{LimitSet, Limits};
 use crate::rule_set::policy_names::PolicyNames;

@@ -27,12 +27,13 @@ fn gate() -> (RuleLimiter<Memory<ManualClock>>, ManualClock) {
 fn take(gate: &RuleLimiter<Memory<ManualClock>>, key: &str, cost: u64) -> (bool, String, u64) {
     let headers = [("x-api-key", key)];
     let request = Request::new().headers(&headers).cost(cost);
-    gate.decide_now(&request, |evaluation| {
+    gate.check(&request, |evaluation| {
         let tier = evaluation.planned.tier().unwrap_or("none").to_owned();
         let left =
             evaluation.verdict.and_then(|verdict| Some(verdict.strictest()?.decision.remaining()));
         (evaluation.is_allowed(), tier, left.unwrap_or(u64::MAX))
     })
+    .now()
     .unwrap()
 }
 
@@ -92,5 +93,5 @@ fn unknown_identities_values_and_tiers_are_errors() {
     let empty = gate.list("api_key", "", ListKind::Block, always).unwrap_err();
     assert!(matches!(empty, CallerError::InvalidCaller { .. }));
     let request = [("x", AttributeValue::Flag(true))];
-    assert!(gate.decide_now(&Request::new().attributes(&request), |_| ()).is_ok());
+    assert!(gate.check(&Request::new().attributes(&request), |_| ()).now().is_ok());
 }

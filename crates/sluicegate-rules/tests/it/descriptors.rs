@@ -28,8 +28,8 @@ fn applied(attributes: &[(&str, &str)], entries: Option<usize>) -> Vec<String> {
     let request = Request::new().attributes(&attributes);
     let request = entries.map_or(request, |entries| request.entries(entries));
     let gate = gate();
-    let parts = [GroupItem::Rules(request, Purpose::Take)];
-    at_once(gate.decide_together(&parts, None, |group| {
+    let parts = [GroupItem::Rules(request)];
+    at_once(gate.check_group(&parts, None, |group| {
         let planned = group.whole.planned;
         let checks = 0..planned.plan().checks().len();
         checks.map(|check| planned.rule(check).unwrap().name().to_owned()).collect()
@@ -66,19 +66,21 @@ fn a_descriptor_must_have_exactly_the_required_entries() {
 fn past_requests_are_charged_and_hold_no_slot() {
     let gate = gate();
     let attributes = [("user", AttributeValue::Text("a")), ("kind", AttributeValue::Text("slot"))];
-    let slot = GroupItem::Rules(Request::new().attributes(&attributes).entries(2), Purpose::Charge);
+    let slot = GroupItem::Rules(
+        Request::new().attributes(&attributes).entries(2).purpose(Purpose::Charge),
+    );
     let attributes = [("user", AttributeValue::Text("a"))];
     let used = Request::new().attributes(&attributes).entries(1).cost(50);
-    let parts = [slot, GroupItem::Rules(used, Purpose::Charge)];
+    let parts = [slot, GroupItem::Rules(used.purpose(Purpose::Charge))];
     for _ in 0..2 {
-        let evaluation = gate.decide_together(&parts, None, |group| {
+        let evaluation = gate.check_group(&parts, None, |group| {
             let counted = group.parts.iter().map(|part| part.planned.plan().checks().len());
             (group.whole.is_allowed(), counted.collect::<Vec<_>>())
         });
         assert_eq!(at_once(evaluation).unwrap(), (true, vec![0, 1]));
     }
-    let more = [GroupItem::Rules(used.cost(1), Purpose::Take)];
-    let evaluation = gate.decide_together(&more, None, |group| group.whole.is_allowed());
+    let more = [GroupItem::Rules(used.cost(1))];
+    let evaluation = gate.check_group(&more, None, |group| group.whole.is_allowed());
     assert!(!at_once(evaluation).unwrap());
 }
 
@@ -88,10 +90,10 @@ fn a_limit_of_a_request_is_checked_next_to_those_of_rules() {
     let limit = Limit::token_bucket("own", "2/day".parse().unwrap()).unwrap();
     let own = GroupItem::Own(sluicegate::Check::new(&limit, "a").cost(Cost::ONE));
     let attributes = [("user", AttributeValue::Text("a"))];
-    let rules = GroupItem::Rules(Request::new().attributes(&attributes).entries(1), Purpose::Take);
+    let rules = GroupItem::Rules(Request::new().attributes(&attributes).entries(1));
     let parts = [rules, own];
     for (allowed, left) in [([true, true], 4), ([true, true], 3), ([true, false], 3)] {
-        let evaluation = gate.decide_together(&parts, None, |group| {
+        let evaluation = gate.check_group(&parts, None, |group| {
             let [first, second] = group.parts else { panic!("a part for each") };
             let strictest = first.verdict.unwrap().strictest().unwrap();
             let quota = first.planned.plan().checks()[strictest.check].limit().quota().unwrap();

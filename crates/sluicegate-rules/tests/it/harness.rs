@@ -86,12 +86,13 @@ impl TestLimiter {
     }
 
     pub(crate) fn ask(&self, call: &Call) -> EvaluationSummary {
-        self.gate.decide_now(&call.request(), summarize).unwrap()
+        self.gate.check(&call.request(), summarize).now().unwrap()
     }
 
     /// Reports the result of a call.
     pub(crate) fn report(&self, status: Option<u16>, call: &Call) -> EvaluationSummary {
-        at_once(self.gate.decide_for(Purpose::Failure(status), &call.request(), summarize)).unwrap()
+        let report = call.request().purpose(Purpose::Failure(status));
+        self.gate.check(&report, summarize).now().unwrap()
     }
 
     /// Releases the slot of a call.

@@ -21,7 +21,7 @@ fn reserve(gate: &TestLimiter, call: &Call) -> String {
 }
 
 fn reserved(gate: &TestLimiter, call: &Call) -> Option<String> {
-    gate.gate.decide_now(&call.request(), text).unwrap()
+    gate.gate.check(&call.request(), text).now().unwrap()
 }
 
 fn text(answer: &Evaluation<'_>) -> Option<String> {

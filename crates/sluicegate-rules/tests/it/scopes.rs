@@ -47,7 +47,7 @@ fn ann() -> Call {
 fn counted(rules: &RuleSet, purpose: Purpose) -> Vec<(Scope, OnStoreError)> {
     let (directory, mut buffer) = (Directory::new(), PlanBuffer::new());
     let call = ann();
-    let planned = rules.plan_for(purpose, &directory, &call.request(), NOVEMBER, &mut buffer);
+    let planned = rules.plan(&directory, &call.request().purpose(purpose), NOVEMBER, &mut buffer);
     planned.plan().checks().iter().map(|check| (check.scope(), check.outage())).collect()
 }
 
@@ -136,7 +136,9 @@ fn slots_are_released_in_the_scope_of_their_rule() {
             format!("rules: [{{ name: slots, key: user, limit: {{ concurrent: 5 }}, {what} }}]");
         let gate = RuleLimiter::new(Limiter::new(store), rules(&text)).unwrap();
         let call = ann();
-        let slot = at_once(gate.decide(&call.request(), |answer| answer.slot().unwrap())).unwrap();
+        let slot =
+            at_once(gate.check(&call.request(), |answer| answer.slot().unwrap()).into_future())
+                .unwrap();
         assert_eq!(at_once(gate.release(&slot)).unwrap().unwrap().released, 1);
         let noted = gate.limiter().store().noted.lock().unwrap().clone();
         assert_eq!(noted, [(scope, outage); 2], "{what}");

@@ -39,7 +39,7 @@ pub(super) async fn answer<S: StoreStats>(
     let own = |index: usize| overrides.get(index).and_then(Option::as_ref);
     let parts: Vec<GroupItem<'_>> =
         descriptors.iter().enumerate().map(|(index, one)| part(one, own(index))).collect();
-    let response = context.gate.decide_together(&parts, within, |group| {
+    let response = context.gate.check_group(&parts, within, |group| {
         count(context, group, &own);
         let call = RateLimitCall { descriptors: &descriptors, own: &own };
         let now = || context.gate.limiter().store().clock().now();
@@ -64,7 +64,7 @@ fn refuse_invalid(why: &str) -> Bytes {
 fn part<'a>(descriptor: &'a Descriptor<'_>, own: Option<&'a DescriptorOverride>) -> GroupItem<'a> {
     match own {
         Some(own) => GroupItem::Own(own.check(descriptor)),
-        None => GroupItem::Rules(descriptor.request(), descriptor.purpose),
+        None => GroupItem::Rules(descriptor.request().purpose(descriptor.purpose)),
     }
 }
 

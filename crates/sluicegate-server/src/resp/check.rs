@@ -85,7 +85,7 @@ impl Checks {
             }
             Err(error) => replies.error(format_args!("ERR {error}")),
         };
-        gate.decide_many(&requests, respond).await;
+        gate.check_batch(&requests, respond).await;
         metrics.resp().checks(self.queue.len());
         self.queue.clear();
     }

@@ -88,7 +88,7 @@ impl PolicyTest {
 
     /// Makes a request.
     pub(super) fn ask(&self, request: &Request<'_>) -> PolicyAnswer {
-        self.gate.decide_now(request, summarize).expect("the memory store answers")
+        self.gate.check(request, summarize).now().expect("the memory store answers")
     }
 
     /// Repeats a request until it is refused, and returns how often it was allowed.
@@ -129,8 +129,8 @@ impl PolicyTest {
 
     /// Reports the result of a request.
     pub(super) fn report(&self, status: u16, request: &Request<'_>) -> PolicyAnswer {
-        let reported = self.gate.decide_for(Purpose::Failure(Some(status)), request, summarize);
-        at_once(reported).expect("the memory store answers")
+        let report = request.purpose(Purpose::Failure(Some(status)));
+        self.gate.check(&report, summarize).now().expect("the memory store answers")
     }
 
     /// Releases a slot.

@@ -23,7 +23,7 @@ pub(in crate::http) async fn answer<S: Store>(
 ) -> Result<HttpResponse, RequestError> {
     let original = ForwardedRequest::of(head).map_err(RequestError::invalid)?;
     let request = original.request(peer);
-    let response = gate.decide(&request, |evaluation| {
+    let response = gate.check(&request, |evaluation| {
         let now = || gate.limiter().store().clock().now();
         check::check_response(metrics, evaluation).into_bare_answer(original.deny_status(), now)
     });

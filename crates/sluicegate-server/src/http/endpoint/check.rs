@@ -26,7 +26,7 @@ pub(in crate::http) async fn answer<S: Store>(
     let deny_status = query::deny_status(parts.query, &query::ANY_STATUS);
     let (deny_status, check) = json::both(deny_status, CheckBody::read(parts.body))?;
     let request = check.request();
-    let response = gate.decide(&request, |evaluation| {
+    let response = gate.check(&request, |evaluation| {
         let now = || gate.limiter().store().clock().now();
         let reservation = check.reserves().then(|| evaluation.reservation()).flatten();
         check_response(metrics, evaluation)

@@ -36,9 +36,7 @@ pub(in crate::http) async fn answer<S: Store>(
     let no_query = query::none(parts.query);
     let ((), report) = json::both(no_query, ReportBody::read(parts.body))?;
     let request = report.request();
-    let response = gate.decide_for(report.purpose(), &request, |evaluation| {
-        response(&ReportResponse::of(evaluation))
-    });
+    let response = gate.check(&request, |evaluation| response(&ReportResponse::of(evaluation)));
     response.await.map_err(RequestError::undecided)
 }
 

@@ -29,6 +29,6 @@ pub(in crate::http) async fn answer<S: Store>(
         }
         Err(error) => verdicts.add_undecided(error),
     };
-    gate.decide_many(&requests, respond).await;
+    gate.check_batch(&requests, respond).await;
     Ok(json_response(verdicts.finish()))
 }

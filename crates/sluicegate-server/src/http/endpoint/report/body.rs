@@ -75,18 +75,14 @@ impl<'a> ReportBody<'a> {
         errors.finish(outcome.map(|outcome| Self { described, outcome, failures }))
     }
 
-    /// Returns the purpose for which the rules are evaluated.
-    pub(super) fn purpose(&self) -> Purpose {
-        match self.outcome {
+    /// Returns the reported request.
+    pub(super) fn request(&self) -> Request<'_> {
+        let purpose = match self.outcome {
             ReportOutcome::Status(status) => Purpose::Failure(Some(status)),
             ReportOutcome::Failed(true) => Purpose::Failure(None),
             ReportOutcome::Failed(false) => Purpose::Success,
-        }
-    }
-
-    /// Returns the reported request.
-    pub(super) fn request(&self) -> Request<'_> {
-        self.described.request().cost(self.failures)
+        };
+        self.described.request().cost(self.failures).purpose(purpose)
     }
 }
 
