@@ -1,19 +1,19 @@
 //! The calendar of a time zone, with fixed windows that begin at local midnight.
 
 mod period;
-mod period_cache;
 #[cfg(test)]
 mod tests;
 mod zone;
 
 use std::sync::Arc;
 
+use arc_swap::ArcSwapOption;
+
 pub(crate) use self::zone::{Zone, ZoneError};
 
 use sluicegate::{Calendar, Per, Period, Span, Time, period_at};
 
 use self::period::{DateSpan, PeriodUnit};
-use self::period_cache::PeriodCache;
 
 const DAY: u64 = 86_400_000_000;
 const SECOND: u64 = 1_000_000;
@@ -31,7 +31,8 @@ const SECOND: u64 = 1_000_000;
 #[derive(Debug)]
 pub(crate) struct ZonedCalendar {
     zone: Zone,
-    remembered: PeriodCache,
+    /// The last period.
+    cached: ArcSwapOption<(PeriodUnit, DateSpan)>,
 }
 
 impl ZonedCalendar {
@@ -42,18 +43,20 @@ impl ZonedCalendar {
 
     /// The calendar of a zone.
     pub(crate) fn of(zone: Zone) -> Arc<Self> {
-        Arc::new(Self { zone, remembered: PeriodCache::default() })
+        Arc::new(Self { zone, cached: ArcSwapOption::empty() })
     }
 
     /// The range of whole days around a second; `None` beyond the supported years.
     fn date_span_at(&self, unit: PeriodUnit, second: i64) -> Option<DateSpan> {
-        let known = self.remembered.get(unit).filter(|stretch| stretch.contains(second));
-        if known.is_some() {
-            return known;
+        let cached = self.cached.load();
+        if let Some((_, span)) =
+            cached.as_deref().filter(|(own, span)| *own == unit && span.contains(second))
+        {
+            return Some(*span);
         }
-        let stretch = unit.date_span_at(&self.zone, second)?;
-        self.remembered.keep(unit, stretch);
-        Some(stretch)
+        let span = unit.date_span_at(&self.zone, second)?;
+        self.cached.store(Some(Arc::new((unit, span))));
+        Some(span)
     }
 }
 

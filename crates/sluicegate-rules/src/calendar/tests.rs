@@ -140,7 +140,9 @@ fn the_zone_is_queried_once_per_period() {
         (Per::Months(12), PeriodUnit::Months(12)),
     ] {
         let period = zoned.period_at(per, at("2026-10-25T12:00+01:00"));
-        let known = zoned.remembered.get(unit).and_then(DateSpan::period).unwrap();
+        let cached = zoned.cached.load_full().unwrap();
+        assert_eq!(cached.0, unit, "{per:?}");
+        let known = cached.1.period().unwrap();
         assert!(known.start() <= period.start() && period.end() <= known.end(), "{per:?}");
     }
 }

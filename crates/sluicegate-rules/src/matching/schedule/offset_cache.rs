@@ -1,7 +1,8 @@
-//! Local time of a zone, with the UTC offset cached in one word.
+//! Local time of a zone, with a cached UTC offset.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
 
+use arc_swap::ArcSwapOption;
 use sluicegate::Time;
 
 use super::days::Weekday;
@@ -10,18 +11,13 @@ use crate::calendar::Zone;
 /// Offsets are cached for blocks of 4096 seconds, a bit more than an hour. The zone is queried once
 /// per block, and for every request only in a block in which clocks are changed.
 const BLOCK_BITS: u32 = 12;
-/// More than any offset, so that a cached word is never zero.
-const BIAS: i64 = 1 << 20;
-const OFFSET_BITS: u32 = 21;
 const SECONDS_PER_DAY: i64 = 86_400;
 /// 1970 began on a Thursday.
 const MONDAY_BEFORE_1970: i64 = -3 * SECONDS_PER_DAY;
 
-/// A block of seconds and its offset from UTC, or zero.
-///
-/// Relaxed ordering is enough: a word is written atomically, and depends on nothing but the zone.
+/// The last block of seconds and its offset from UTC.
 #[derive(Debug, Default)]
-pub(super) struct OffsetCache(AtomicU64);
+pub(super) struct OffsetCache(ArcSwapOption<(i64, i64)>);
 
 impl OffsetCache {
     /// The local day of the week and minute of the day; `None` beyond the supported years.
@@ -35,16 +31,16 @@ impl OffsetCache {
 
     fn at(&self, zone: &Zone, second: i64) -> Option<i64> {
         let block = second >> BLOCK_BITS;
-        let word = self.0.load(Ordering::Relaxed);
-        if word != 0 && word >> OFFSET_BITS == block.cast_unsigned() {
-            return Some((word % (1 << OFFSET_BITS)).cast_signed() - BIAS);
+        if let Some((own, offset)) = self.0.load().as_deref()
+            && *own == block
+        {
+            return Some(*offset);
         }
         let start = block << BLOCK_BITS;
         let Some(offset) = zone.steady_offset(start, start + (1 << BLOCK_BITS)) else {
             return zone.offset_at(second);
         };
-        let word = (block << OFFSET_BITS) | (offset + BIAS);
-        self.0.store(word.cast_unsigned(), Ordering::Relaxed);
+        self.0.store(Some(Arc::new((block, offset))));
         Some(offset)
     }
 }
