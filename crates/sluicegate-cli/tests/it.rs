@@ -12,6 +12,7 @@ mod it {
     mod buf;
     mod build_info;
     mod check_and_bench;
+    mod compatibility;
     mod config;
     mod documented_proxies;
     mod emptied_rules;
