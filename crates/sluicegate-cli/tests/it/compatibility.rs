@@ -8,7 +8,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value as Json;
-use sluicegate_testkit::{Server, ServerKind, Value, retry_if_stalled};
+use sluicegate_testkit::{RespValue, Server, ServerKind, retry_if_stalled};
 
 use super::http::post;
 use super::program::{Folder, Serving, sluicegate};
@@ -166,7 +166,7 @@ fn the_state_of_this_version_is_written_on_request() {
 fn dump(server: &Server) -> String {
     let mut lines = String::new();
     for key in server.keys() {
-        let Value::Text(value) = server.command(&[b"DUMP", key.as_slice()]) else { continue };
+        let RespValue::Text(value) = server.command(&[b"DUMP", key.as_slice()]) else { continue };
         writeln!(lines, "{} {}", hex(&key), hex(&value)).unwrap();
     }
     lines
