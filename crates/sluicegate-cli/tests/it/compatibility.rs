@@ -1,5 +1,6 @@
-//! State that earlier releases wrote: `tests/fixtures/VERSION` has a rule file, a snapshot and a dump
-//! of Redis for each.
+//! State that earlier releases wrote.
+//!
+//! `tests/fixtures/VERSION` has a rule file, a snapshot and a dump of Redis for each of them.
 //!
 //! `scripts/write-fixtures` writes the folder of the present version.
 
