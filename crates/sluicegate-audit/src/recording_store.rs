@@ -5,8 +5,8 @@ mod recorder;
 #[cfg(test)]
 mod tests;
 
-use sluicegate::{Applied, CheckError, Clock, Limiter, Store, SyncStore};
-use sluicegate_core::{Check, Decision, Ruling, Set, Span, Time};
+use sluicegate::{Applied, Batch, CheckError, Clock, Limiter, Store, SyncStore};
+use sluicegate_core::{Check, Decision, Set, Span, Time};
 
 pub use self::recorder::Recorder;
 
@@ -52,15 +52,15 @@ impl<S: Store> RecordingStore<S> {
         InFlightGuard { traced: self, asked_at: self.clock().now(), is_open: true }
     }
 
-    fn record(
-        &self,
-        set: &Set<'_>,
-        decisions: &[Option<Decision>],
-        applied: Applied,
-        asked_at: Time,
-    ) {
+    /// Records the sets of a batch but the first ones, which were decided earlier.
+    fn record(&self, batch: &Batch<'_>, before: usize, asked_at: Time) {
+        if batch.applied().len() == before {
+            return;
+        }
         let waited = self.clock().now().since(asked_at);
-        self.recorder.record(set, decisions, applied, waited);
+        for (set, decisions, applied) in batch.decided().skip(before) {
+            self.recorder.record(set, decisions, applied, waited);
+        }
     }
 }
 
@@ -82,7 +82,7 @@ impl<S: Store> Drop for InFlightGuard<'_, S> {
 }
 
 impl<S: Store> Store for RecordingStore<S> {
-    const TOGETHER: usize = S::TOGETHER;
+    const BATCH: usize = S::BATCH;
 
     type Clock = S::Clock;
 
@@ -90,65 +90,28 @@ impl<S: Store> Store for RecordingStore<S> {
         self.store().clock()
     }
 
-    async fn apply<'a>(
-        &'a self,
-        set: &'a Set<'a>,
-        decisions: &'a mut [Option<Decision>],
-    ) -> Result<Applied, CheckError> {
+    async fn apply(&self, batch: &mut Batch<'_>) -> Result<(), CheckError> {
+        let before = batch.applied().len();
         let mut in_flight = self.in_flight();
-        let applied = self.store().apply(set, decisions).await?;
-        in_flight.is_open = false;
-        self.record(set, decisions, applied, in_flight.asked_at);
-        Ok(applied)
-    }
-
-    fn apply_at_once(&self, set: &Set<'_>, decisions: &mut [Option<Decision>]) -> Option<Applied> {
-        let asked_at = self.clock().now();
-        let applied = self.store().apply_at_once(set, decisions)?;
-        self.record(set, decisions, applied, asked_at);
-        Some(applied)
-    }
-
-    fn apply_one_at_once(&self, set: &Set<'_>) -> Option<(Applied, Decision)> {
-        let asked_at = self.clock().now();
-        let (applied, decision) = self.store().apply_one_at_once(set)?;
-        self.record(set, &[Some(decision)], applied, asked_at);
-        Some((applied, decision))
-    }
-
-    /// One by one, because a batch does not report the time of each decision.
-    fn apply_each_at_once(&self, sets: &[Set<'_>], decisions: &mut Vec<Decision>) -> usize {
-        let before = decisions.len();
-        for set in sets {
-            let mut own = [None];
-            match (self.apply_at_once(set, &mut own).map(|applied| applied.ruling), own) {
-                (Some(Ruling::Admitted | Ruling::Refused), [Some(decision)]) => {
-                    decisions.push(decision);
-                }
-                _ => break,
-            }
-        }
-        decisions.len() - before
-    }
-
-    async fn apply_many<'a>(
-        &'a self,
-        sets: &'a [Set<'a>],
-        decisions: &'a mut [Option<Decision>],
-        applied: &'a mut Vec<Applied>,
-    ) -> Result<(), CheckError> {
-        let before = applied.len();
-        let mut in_flight = self.in_flight();
-        let done = self.store().apply_many(sets, decisions, applied).await;
+        let done = self.store().apply(batch).await;
         // Undecided requests, if any, may have been in flight.
         in_flight.is_open = done.is_err();
-        let mut rest = &*decisions;
-        for (set, applied) in sets.iter().zip(applied.iter().skip(before)) {
-            let Some((own, after)) = rest.split_at_checked(set.checks().len()) else { break };
-            self.record(set, own, *applied, in_flight.asked_at);
-            rest = after;
-        }
+        self.record(batch, before, in_flight.asked_at);
         done
+    }
+
+    fn try_apply(&self, batch: &mut Batch<'_>) {
+        let (before, asked_at) = (batch.applied().len(), self.clock().now());
+        self.store().try_apply(batch);
+        self.record(batch, before, asked_at);
+    }
+
+    fn try_apply_one(&self, set: &Set<'_>) -> Option<(Applied, Decision)> {
+        let asked_at = self.clock().now();
+        let (applied, decision) = self.store().try_apply_one(set)?;
+        let waited = self.clock().now().since(asked_at);
+        self.recorder.record(set, &[Some(decision)], applied, waited);
+        Some((applied, decision))
     }
 
     /// The result is not returned, so the outcome is unknown.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
-use sluicegate::{ManualClock, Store};
+use sluicegate::{Applied, Batch, CheckError, ManualClock, Store};
 use sluicegate_core::{CellRef, ChargeId, Decision, Ruling, Set, State, Time, decide};
 
 /// Decides one set after the other, at given times.
@@ -105,10 +105,22 @@ impl<S: Store> Subject for ManualClockStore<S> {
     fn apply(&mut self, now: Time, set: &Set<'_>) -> (Ruling, Vec<Option<Decision>>) {
         self.clock.set(now);
         let mut decisions = vec![None; set.checks().len()];
-        let applied = block_on(self.store.apply(set, &mut decisions)).expect("the store answers");
+        let applied = block_on(apply_set(&self.store, set, &mut decisions));
+        let applied = applied.expect("the store answers");
         assert_eq!(applied.now, now, "the store must decide at its clock's time");
         (applied.ruling, decisions)
     }
+}
+
+/// Decides one set on a store.
+pub async fn apply_set<S: Store>(
+    store: &S,
+    set: &Set<'_>,
+    decisions: &mut [Option<Decision>],
+) -> Result<Applied, CheckError> {
+    let mut batch = Batch::new(std::slice::from_ref(set), decisions);
+    store.apply(&mut batch).await?;
+    Ok(batch.applied()[0])
 }
 
 /// Runs a future to completion on this thread.

@@ -9,12 +9,11 @@ mod mixed_scope;
 mod replay;
 mod subset;
 
-use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
-use sluicegate::{Applied, CheckError, Clock, Memory, Store};
+use sluicegate::{Applied, Batch, CheckError, Clock, Memory, Store};
 use sluicegate_core::{Check, Decision, Operation, Ruling, Scope, Set, Span, State};
 use smallvec::SmallVec;
 use tokio::runtime::Handle;
@@ -132,6 +131,7 @@ impl Redis {
         self.shared.until(QUEUED, within.map(|within| self.shared.now() + Duration::from(within)))
     }
 
+    /// Decides one set.
     async fn decide(
         &self,
         set: &Set<'_>,
@@ -143,7 +143,7 @@ impl Redis {
                 Ok(Applied::by_store(Ruling::Admitted, self.shared.clock.now()))
             }
             ScopeSplit::Cluster => self.decide_shared(set, decisions).await,
-            ScopeSplit::Node => self.memory.apply(set, decisions).await,
+            ScopeSplit::Node => Ok(self.memory.decide(set, decisions)),
             ScopeSplit::Both(parts) => self.decide_both(set, parts, decisions).await,
         }
     }
@@ -158,7 +158,7 @@ impl Redis {
             Ok(applied) if applied.ruling == Ruling::Refused && self.may_be_held_locally(set) => {
                 // The slots were taken while the server was unavailable, so only this node has
                 // them.
-                self.memory.apply(set, decisions).await
+                Ok(self.memory.decide(set, decisions))
             }
             Ok(applied) => Ok(applied),
             Err(failure) => self.without_store(set, decisions, &failure),
@@ -346,27 +346,14 @@ impl Store for Redis {
     type Clock = StoreClock;
 
     /// Several calls' worth: each call is a round trip, and all of them share one deadline.
-    const TOGETHER: usize = 1_024;
+    const BATCH: usize = 1_024;
 
     fn clock(&self) -> &StoreClock {
         &self.shared.clock
     }
 
-    fn apply<'a>(
-        &'a self,
-        set: &'a Set<'a>,
-        decisions: &'a mut [Option<Decision>],
-    ) -> impl Future<Output = Result<Applied, CheckError>> + Send + 'a {
-        self.decide(set, decisions)
-    }
-
-    fn apply_many<'a>(
-        &'a self,
-        sets: &'a [Set<'a>],
-        decisions: &'a mut [Option<Decision>],
-        applied: &'a mut Vec<Applied>,
-    ) -> impl Future<Output = Result<(), CheckError>> + Send + 'a {
-        self.decide_many(sets, decisions, applied)
+    async fn apply(&self, batch: &mut Batch<'_>) -> Result<(), CheckError> {
+        self.decide_batch(batch).await
     }
 
     fn apply_detached(&self, check: Check<'_>) {

@@ -178,7 +178,7 @@ impl<S: Store> RuleLimiter<S> {
             .collect();
         // Plans without checks are included: they are allowed without a call to the store.
         let plans: Vec<_> = planned.iter().map(|one| one.planned.plan().clone()).collect();
-        let verdicts = self.limiter.check_plans(&plans).await;
+        let verdicts = self.limiter.check_batch(&plans).await;
         let results = planned.iter().zip(&verdicts).enumerate();
         results
             .map(|(index, (planned, verdict))| match verdict {

@@ -40,7 +40,7 @@
 //! |---|---|
 //! | check one limit | [`Limiter::check`] |
 //! | check all limits of a request, all or nothing | [`Plan`], [`Limiter::check_plan`] |
-//! | check many callers at once | [`Limiter::check_plans`], [`Limiter::check_many_at_once`] |
+//! | check many callers at once | [`Limiter::check_batch`], [`Limiter::try_check_batch`] |
 //! | wait for the turn, with a deadline | [`Limiter::wait`] |
 //! | limit requests in flight | [`Limiter::hold`], [`Permit`] |
 //! | reserve now, settle the real cost later | [`Decision::receipt`], [`Limiter::settle`] |
@@ -114,5 +114,5 @@ pub use sluicegate_core::{
     Period, Quota, QuotaError, Receipt, Refusal, Ruling, Scope, Set, Slices, Span, Spec, State,
     Take, Time,
 };
-pub use store::{Applied, DecidedBy, Store, SyncStore};
+pub use store::{Applied, Batch, DecidedBy, Store, SyncStore};
 pub use verdict::{Strictest, Verdict};

@@ -11,10 +11,9 @@ use sluicegate_core::{Check, Cost, Decision, Limit, Operation, Receipt};
 use crate::error::CheckError;
 use crate::limiter::wait::wait_for_turn;
 use crate::memory::Memory;
-use crate::pending::checks::{CheckOne, CheckPlan};
-use crate::pending::{Pending, PendingOperation, PendingTurn};
+use crate::pending::{AttemptFirst, Pending, PendingOperation, PendingTurn};
 use crate::permit::{Permit, TryHold};
-use crate::plan::Plan;
+use crate::plan::{Plan, PlanView};
 use crate::store::Store;
 use crate::verdict::Verdict;
 
@@ -75,10 +74,10 @@ impl<S: Store> Limiter<S> {
         &'a self,
         check: Check<'a>,
     ) -> Pending<S, impl PendingOperation<Answer = Result<Decision, CheckError>> + 'a> {
-        Pending::new(CheckOne {
-            limiter: self,
-            check,
-            wait: |limiter: &'a Self, check| async move { limiter.run(&check).await },
+        Pending::new(AttemptFirst {
+            input: check,
+            attempt: move |check: &Check<'a>| self.try_run(check),
+            wait: move |check| async move { self.run(&check).await },
         })
     }
 
@@ -108,10 +107,14 @@ impl<S: Store> Limiter<S> {
         &'a self,
         plan: &'a Plan<'_>,
     ) -> Pending<S, impl PendingOperation<Answer = Result<Verdict, CheckError>> + 'a> {
-        Pending::new(CheckPlan { limiter: self, plan, wait: Self::run_plan })
+        Pending::new(AttemptFirst {
+            input: plan.view(),
+            attempt: move |plan: &PlanView<'a>| self.try_run_plan(*plan),
+            wait: move |plan| self.run_plan(plan),
+        })
     }
 
-    /// Checks one limit for one key if the store can decide immediately.
+    /// Checks one limit for one key if the store can decide without waiting.
     ///
     /// `None` means that nothing was evaluated; then call [`check`](Limiter::check). The memory
     /// store can nearly always decide a bucket.
@@ -121,11 +124,12 @@ impl<S: Store> Limiter<S> {
     ///
     /// let limiter = Limiter::in_memory();
     /// let limit = Limit::token_bucket("api", "10/s".parse()?)?;
-    /// let decision = limiter.check_at_once(&Check::new(&limit, "ann"));
+    /// let decision = limiter.try_check(&Check::new(&limit, "ann"));
     /// assert_eq!(decision.map(|made| made.remaining()), Some(9));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn check_at_once(&self, check: &Check<'_>) -> Option<Decision> {
+    #[inline(always)]
+    pub fn try_check(&self, check: &Check<'_>) -> Option<Decision> {
         self.try_run(check)
     }
 
@@ -143,11 +147,11 @@ impl<S: Store> Limiter<S> {
     /// let [slow, fast] = limits.map(Result::unwrap);
     /// let mut decisions = Vec::new();
     /// let checks = [Check::new(&slow, "ann"), Check::new(&fast, "bob")];
-    /// assert_eq!(limiter.check_many_at_once(&checks, &mut decisions), 2);
+    /// assert_eq!(limiter.try_check_batch(&checks, &mut decisions), 2);
     /// assert_eq!(decisions.iter().map(|made| made.remaining()).collect::<Vec<_>>(), [9, 19]);
     /// ```
-    pub fn check_many_at_once(&self, checks: &[Check<'_>], decisions: &mut Vec<Decision>) -> usize {
-        self.try_run_many(checks, decisions)
+    pub fn try_check_batch(&self, checks: &[Check<'_>], decisions: &mut Vec<Decision>) -> usize {
+        self.try_run_batch(checks, decisions)
     }
 
     /// Checks the plans of many requests that have arrived together.
@@ -163,16 +167,16 @@ impl<S: Store> Limiter<S> {
     /// let mut plan = Plan::new();
     /// plan.require(Check::new(&limit, "user:42"));
     ///
-    /// let verdicts = limiter.check_plans(&[plan.clone(), plan.clone(), plan]).now();
+    /// let verdicts = limiter.check_batch(&[plan.clone(), plan.clone(), plan]).now();
     /// let allowed = verdicts.into_iter().map(|verdict| Ok(verdict?.is_allowed()));
     /// assert_eq!(allowed.collect::<Result<Vec<_>, sluicegate::CheckError>>()?, [true, true, false]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn check_plans<'a>(
+    pub fn check_batch<'a>(
         &'a self,
         plans: &'a [Plan<'_>],
     ) -> Pending<S, impl PendingOperation<Answer = Vec<Result<Verdict, CheckError>>> + 'a> {
-        Pending::new(move || self.run_plans(plans))
+        Pending::new(move || self.run_batch(plans))
     }
 
     /// Returns the usage of a key without charging it.

@@ -30,7 +30,7 @@ mod word;
 
 use std::future::{Future, ready};
 
-use sluicegate_core::{ChargeId, Check, Decision, Ruling, Set, Time, decide_single};
+use sluicegate_core::{ChargeId, Check, Decision, Set, Time, decide_single};
 
 pub use self::options::{MemoryError, MemoryOptions};
 pub use self::snapshot::{
@@ -45,7 +45,7 @@ use self::table::{FoundCell, Table};
 use self::word::{Epoch, Word};
 use crate::clock::{Clock, SystemClock};
 use crate::error::CheckError;
-use crate::store::{Applied, Store, SyncStore};
+use crate::store::{Applied, Batch, Store, SyncStore};
 
 /// A store in this process's memory, with its own clock and a bound in bytes.
 ///
@@ -117,7 +117,10 @@ impl<C: Clock> Memory<C> {
         self.forgotten.load(Relaxed)
     }
 
-    fn decide(&self, set: &Set<'_>, decisions: &mut [Option<Decision>]) -> Applied {
+    /// Decides one set.
+    ///
+    /// `decisions` has one element for each check of the set.
+    pub fn decide(&self, set: &Set<'_>, decisions: &mut [Option<Decision>]) -> Applied {
         let quickly = match set.checks() {
             [check] if check.takes_from_bucket() => match self.decide_single(set) {
                 Some((applied, decision)) => {
@@ -137,14 +140,11 @@ impl<C: Clock> Memory<C> {
     /// `None` if the set is anything else.
     #[inline(always)]
     fn decide_single(&self, set: &Set<'_>) -> Option<(Applied, Decision)> {
-        self.decide_bucket(set, self.single_bucket(set)?)
-    }
-
-    /// Returns the counter of a set that is a take on one bucket.
-    #[inline(always)]
-    fn single_bucket(&self, set: &Set<'_>) -> Option<Fingerprint> {
         let [check] = set.checks() else { return None };
-        check.takes_from_bucket().then(|| self.key.counter(check))
+        if !check.takes_from_bucket() {
+            return None;
+        }
+        self.decide_bucket(set, self.key.counter(check))
     }
 
     #[inline(always)]
@@ -170,53 +170,44 @@ impl<C: Clock> Memory<C> {
         }
     }
 
-    /// Decides sets one after the other, after prefetching the memory of their first checks.
+    /// Decides the sets of a batch one after the other, after prefetching their memory.
     ///
     /// With many counters, memory latency is most of the cost of a check.
-    fn decide_each(
-        &self,
-        sets: &[Set<'_>],
-        mut decisions: &mut [Option<Decision>],
-        applied: &mut Vec<Applied>,
-    ) {
-        for sets in sets.chunks(PREFETCHED) {
-            let mut names = [None; PREFETCHED];
-            for (set, name) in sets.iter().zip(&mut names) {
-                *name = set.checks().first().map(|check| self.key.counter(check));
-            }
-            self.table.fetch(&names);
-            for set in sets {
-                let (own, rest) = decisions.split_at_mut(set.checks().len());
-                decisions = rest;
-                applied.push(self.decide(set, own));
-            }
+    fn decide_batch(&self, batch: &mut Batch<'_>) {
+        loop {
+            let (sets, own) = batch.undecided();
+            let applied = match sets {
+                [] => return,
+                // A single set has nothing to be prefetched with.
+                [set] => self.decide(set, own),
+                _ => {
+                    self.decide_prefetched(&sets[..sets.len().min(PREFETCHED)], batch);
+                    continue;
+                }
+            };
+            batch.push(applied);
         }
     }
 
-    /// Decides sets of one check each; returns how many were decided.
-    fn decide_singles(&self, sets: &[Set<'_>], decisions: &mut Vec<Decision>) -> usize {
-        let before = decisions.len();
-        for sets in sets.chunks(PREFETCHED) {
-            let mut names = [None; PREFETCHED];
-            for (set, name) in sets.iter().zip(&mut names) {
-                *name = self.single_bucket(set);
-            }
-            self.table.fetch(&names);
-            for (set, name) in sets.iter().zip(names) {
-                if let Some((_, decision)) = name.and_then(|name| self.decide_bucket(set, name)) {
-                    decisions.push(decision);
-                    continue;
-                }
-                let mut own = [None];
-                match (self.decide(set, &mut own).ruling, own) {
-                    (Ruling::Admitted | Ruling::Refused, [Some(decision)]) => {
-                        decisions.push(decision);
-                    }
-                    _ => return decisions.len() - before,
-                }
-            }
+    /// Decides the next sets of a batch, after prefetching the memory of their first checks.
+    fn decide_prefetched(&self, sets: &[Set<'_>], batch: &mut Batch<'_>) {
+        let mut names = [None; PREFETCHED];
+        for (set, name) in sets.iter().zip(&mut names) {
+            *name = set.checks().first().map(|check| self.key.counter(check));
         }
-        decisions.len() - before
+        self.table.fetch(&names);
+        for (set, name) in sets.iter().zip(names) {
+            let Some((_, own)) = batch.next_set() else { return };
+            let single = name.filter(|_| is_single_bucket(set));
+            let applied = match single.and_then(|name| self.decide_bucket(set, name)) {
+                Some((applied, decision)) => {
+                    own[0] = Some(decision);
+                    applied
+                }
+                None => self.decide(set, own),
+            };
+            batch.push(applied);
+        }
     }
 
     fn weights(&self, now: Time) -> EvictionWeight<'_> {
@@ -265,6 +256,12 @@ const EVICTION_CANDIDATES: usize = 8;
 /// Each check that adds to the records frees as much as it added, and a little more.
 const EVICTION_TRIES: usize = 4;
 
+/// Returns whether a set is a take on one bucket.
+#[inline]
+fn is_single_bucket(set: &Set<'_>) -> bool {
+    matches!(set.checks(), [check] if check.takes_from_bucket())
+}
+
 impl<C: Clock> Store for Memory<C> {
     type Clock = C;
 
@@ -272,37 +269,19 @@ impl<C: Clock> Store for Memory<C> {
         &self.clock
     }
 
+    fn apply(&self, batch: &mut Batch<'_>) -> impl Future<Output = Result<(), CheckError>> + Send {
+        self.decide_batch(batch);
+        ready(Ok(()))
+    }
+
     #[inline]
-    fn apply<'a>(
-        &'a self,
-        set: &'a Set<'a>,
-        decisions: &'a mut [Option<Decision>],
-    ) -> impl Future<Output = Result<Applied, CheckError>> + Send + 'a {
-        ready(Ok(self.decide(set, decisions)))
+    fn try_apply(&self, batch: &mut Batch<'_>) {
+        self.decide_batch(batch);
     }
 
     #[inline(always)]
-    fn apply_one_at_once(&self, set: &Set<'_>) -> Option<(Applied, Decision)> {
+    fn try_apply_one(&self, set: &Set<'_>) -> Option<(Applied, Decision)> {
         self.decide_single(set)
-    }
-
-    #[inline]
-    fn apply_at_once(&self, set: &Set<'_>, decisions: &mut [Option<Decision>]) -> Option<Applied> {
-        Some(self.decide(set, decisions))
-    }
-
-    fn apply_each_at_once(&self, sets: &[Set<'_>], decisions: &mut Vec<Decision>) -> usize {
-        self.decide_singles(sets, decisions)
-    }
-
-    fn apply_many<'a>(
-        &'a self,
-        sets: &'a [Set<'a>],
-        decisions: &'a mut [Option<Decision>],
-        applied: &'a mut Vec<Applied>,
-    ) -> impl Future<Output = Result<(), CheckError>> + Send + 'a {
-        self.decide_each(sets, decisions, applied);
-        ready(Ok(()))
     }
 
     fn apply_detached(&self, check: Check<'_>) {

@@ -1,6 +1,5 @@
 //! Operations that run when awaited, or synchronously where the store never waits.
 
-pub(crate) mod checks;
 use std::fmt;
 use std::future::{Future, IntoFuture};
 use std::marker::PhantomData;
@@ -9,6 +8,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 
+use crate::error::CheckError;
 use crate::store::SyncStore;
 
 /// An operation that runs once.
@@ -33,7 +33,7 @@ pub trait PendingOperation {
 
 /// Returns the output of a future that never waits.
 #[inline(never)]
-pub(crate) fn now<F: Future>(future: F) -> F::Output {
+fn now<F: Future>(future: F) -> F::Output {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(output) => output,
         Poll::Pending => unreachable!("an immediate store made a caller wait"),
@@ -50,6 +50,40 @@ impl<O: FnOnce() -> F, F: Future + Send> PendingOperation for O {
     }
 }
 
+/// An operation with a synchronous attempt before the future.
+///
+/// The attempt works in place, because moving a check into a future, and its decision out of one,
+/// costs as much as deciding it.
+pub(crate) struct AttemptFirst<I, T, W> {
+    pub(crate) input: I,
+    /// Returns the answer if the store does not have to wait.
+    pub(crate) attempt: T,
+    /// The asynchronous path.
+    pub(crate) wait: W,
+}
+
+impl<I, A, T, W, F> PendingOperation for AttemptFirst<I, T, W>
+where
+    T: FnOnce(&I) -> Option<A>,
+    W: FnOnce(I) -> F,
+    F: Future<Output = Result<A, CheckError>> + Send,
+{
+    type Answer = F::Output;
+    type Running = F;
+
+    fn run(self) -> F {
+        (self.wait)(self.input)
+    }
+
+    #[inline(always)]
+    fn run_now(self) -> F::Output {
+        match (self.attempt)(&self.input) {
+            Some(answer) => Ok(answer),
+            None => now((self.wait)(self.input)),
+        }
+    }
+}
+
 /// An operation that has not started until it is awaited or run with `.now()`.
 ///
 /// `.await` works with every store and under every executor. With a store that never waits, such
@@ -61,10 +95,10 @@ pub struct Pending<S, O> {
 }
 
 impl<S, O: PendingOperation> Pending<S, O> {
-    #[inline]
     /// Creates an operation, usually from a function that returns a future.
     ///
     /// With a [`SyncStore`], the future must not wait.
+    #[inline]
     pub fn new(operation: O) -> Self {
         Self { operation, store: PhantomData }
     }

@@ -1,12 +1,11 @@
 //! A plan: the checks of one request.
 
 mod check_list;
-mod options;
 
-use sluicegate_core::{Check, Span};
+use sluicegate_core::{Check, Set, Span};
 
 use self::check_list::CheckList;
-pub(crate) use self::options::PlanOptions;
+use crate::set_id::next_set_id;
 
 /// The checks of one request, decided in one step.
 ///
@@ -31,6 +30,15 @@ pub(crate) use self::options::PlanOptions;
 pub struct Plan<'a> {
     checks: CheckList<'a>,
     options: PlanOptions,
+}
+
+/// The options of a plan; a single check has the defaults.
+#[derive(Debug, Clone, Copy, Default)]
+struct PlanOptions {
+    /// Whether each requirement is charged independently.
+    independent: bool,
+    /// The time after which the caller gives up.
+    within: Option<Span>,
 }
 
 impl<'a> Plan<'a> {
@@ -94,8 +102,36 @@ impl<'a> Plan<'a> {
         self.options.within
     }
 
-    /// Returns the options of the plan.
-    pub(crate) fn options(&self) -> PlanOptions {
-        self.options
+    /// Returns a view of the plan.
+    pub(crate) fn view(&self) -> PlanView<'_> {
+        PlanView { checks: self.checks(), options: self.options }
+    }
+}
+
+/// The checks of a plan, or a single check, with the options that apply to all of them.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PlanView<'p> {
+    pub(crate) checks: &'p [Check<'p>],
+    options: PlanOptions,
+}
+
+impl<'p> PlanView<'p> {
+    /// Views a check as a plan.
+    pub(crate) fn of_check(check: &'p Check<'p>) -> Self {
+        Self { checks: std::slice::from_ref(check), options: PlanOptions::default() }
+    }
+
+    /// Returns the view with other checks.
+    pub(crate) fn with_checks<'c>(&self, checks: &'c [Check<'c>]) -> PlanView<'c> {
+        PlanView { checks, options: self.options }
+    }
+
+    /// Returns the set of these checks, all or nothing or independent.
+    #[inline]
+    pub(crate) fn set(&self) -> Set<'p> {
+        let (checks, id) = (self.checks, next_set_id());
+        let PlanOptions { independent, within } = self.options;
+        let set = if independent { Set::independent(checks, id) } else { Set::all(checks, id) };
+        set.answered_within(within)
     }
 }

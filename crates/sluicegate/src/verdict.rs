@@ -56,7 +56,7 @@ impl Verdict {
 
     /// Creates the verdict on a single check from its decision.
     ///
-    /// For decisions of [`check_many_at_once`](crate::Limiter::check_many_at_once).
+    /// For decisions of [`try_check_batch`](crate::Limiter::try_check_batch).
     pub fn of_one(check: &Check<'_>, decision: Decision) -> Self {
         let stands = decision.is_allowed() || check.mode() == Mode::Shadow;
         let ruling = if stands { Ruling::Admitted } else { Ruling::Refused };

@@ -250,7 +250,7 @@ fn checks_that_arrive_together_are_all_written() {
     let limits = limits();
     let checks: Vec<_> = limits.iter().cycle().take(100).map(|l| Check::new(l, "ann")).collect();
     // It stops at the first limit with calendar periods.
-    let at_once = incidents.limiter.check_many_at_once(&checks, &mut Vec::new());
+    let at_once = incidents.limiter.try_check_batch(&checks, &mut Vec::new());
     assert!(at_once > 0);
     let plans: Vec<_> = checks
         .iter()
@@ -260,11 +260,11 @@ fn checks_that_arrive_together_are_all_written() {
             plan
         })
         .collect();
-    assert!(incidents.limiter.check_plans(&plans).now().iter().all(Result::is_ok));
+    assert!(incidents.limiter.check_batch(&plans).now().iter().all(Result::is_ok));
     let findings = audit(&incidents.text());
     assert!(findings.is_ok(), "{findings}");
     assert_eq!(findings.entries, at_once as u64 + 100);
-    assert_eq!(RecordingStore::<Memory>::TOGETHER, Memory::<sluicegate::SystemClock>::TOGETHER);
+    assert_eq!(RecordingStore::<Memory>::BATCH, Memory::<sluicegate::SystemClock>::BATCH);
 }
 
 #[test]

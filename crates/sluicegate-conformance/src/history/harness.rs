@@ -10,7 +10,7 @@ use sluicegate::{Check, Clock, ManualClock, Set, Span, Store, Time};
 
 use super::invocation::Invocation;
 use super::script::{IssuedReceipt, PrecedingAction, ScriptedCall};
-use crate::subject::block_on;
+use crate::subject::{apply_set, block_on};
 
 /// A store, the right to advance its clock, and the tickets that order the calls.
 #[derive(Debug)]
@@ -89,7 +89,8 @@ impl<S: Store> SharedStore<S> {
         let invoked = self.tickets.fetch_add(1, Ordering::SeqCst);
         let id = Invocation::id(invoked);
         let set = if independent { Set::independent(&checks, id) } else { Set::all(&checks, id) };
-        let applied = block_on(self.store.apply(&set, &mut decisions)).expect("the store answers");
+        let applied =
+            block_on(apply_set(&self.store, &set, &mut decisions)).expect("the store answers");
         let returned = self.tickets.fetch_add(1, Ordering::SeqCst);
         let between = (earliest, self.clock.now());
         Invocation { thread, invoked, returned, between, checks, independent, applied, decisions }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use sluicegate::{Applied, CheckError, Clock as _};
+use sluicegate::{Applied, Batch, CheckError, Clock as _};
 use sluicegate_core::{Check, Decision, Ruling, Scope, Set};
 use smallvec::SmallVec;
 use tokio::time::Instant;
@@ -58,51 +58,50 @@ fn is_ordered(set: &Set<'_>) -> bool {
 }
 
 impl Redis {
-    pub(super) async fn decide_many<'a>(
-        &'a self,
-        sets: &'a [Set<'a>],
-        decisions: &'a mut [Option<Decision>],
-        applied: &'a mut Vec<Applied>,
-    ) -> Result<(), CheckError> {
+    pub(super) async fn decide_batch(&self, batch: &mut Batch<'_>) -> Result<(), CheckError> {
         let strict = |set: &Set<'_>| set.checks().iter().any(Check::is_strict);
-        if matches!(&*self.topology, Topology::Cluster(_))
-            || self.shared.has_replicas && sets.iter().any(strict)
-        {
-            return self.apply_concurrently(sets, decisions, applied).await;
-        }
-        let (mut sets, mut decisions) = (sets, decisions);
-        // The caller's time limit is for all sets. The store's own deadline is for each call.
-        let within = sets.iter().filter_map(Set::within).min();
-        let within = within.map(|within| self.shared.now() + Duration::from(within));
-        while !sets.is_empty() {
-            let group = self.group(sets);
-            let (batch, after) = sets.split_at(group.encoded.len().max(1));
-            let checks = batch.iter().map(|set| set.checks().len()).sum();
-            let (own, rest) = decisions.split_at_mut(checks);
-            match batch {
-                [alone] if group.encoded.len() < 2 => applied.push(self.decide(alone, own).await?),
-                _ => {
-                    let until = self.shared.until(QUEUED, within);
-                    self.decide_group(group, own, applied, until).await?;
-                }
+        match batch.undecided() {
+            ([], _) => return Ok(()),
+            ([set], decisions) => {
+                let applied = self.decide(set, decisions).await?;
+                batch.push(applied);
+                return Ok(());
             }
-            (sets, decisions) = (after, rest);
+            _ => {}
+        }
+        // Boxed, so that the future of a single set stays small.
+        if matches!(&*self.topology, Topology::Cluster(_))
+            || self.shared.has_replicas && batch.sets().iter().any(strict)
+        {
+            return Box::pin(self.decide_concurrently(batch)).await;
+        }
+        Box::pin(self.decide_in_groups(batch)).await
+    }
+
+    /// Decides sets in order, as many in one call as it can take.
+    async fn decide_in_groups(&self, batch: &mut Batch<'_>) -> Result<(), CheckError> {
+        // The caller's time limit is for all sets. The store's own deadline is for each call.
+        let within = batch.sets().iter().filter_map(Set::within).min();
+        let within = within.map(|within| self.shared.now() + Duration::from(within));
+        while let (sets @ [first, ..], decisions) = batch.undecided() {
+            let group = self.group(sets);
+            let applied = if group.encoded.len() < 2 {
+                let own = &mut decisions[..first.checks().len()];
+                SmallVec::from_elem(self.decide(first, own).await?, 1)
+            } else {
+                let until = self.shared.until(QUEUED, within);
+                self.decide_group(group, decisions, until).await?
+            };
+            applied.into_iter().for_each(|applied| batch.push(applied));
         }
         Ok(())
     }
 
     /// Decides each set by itself, many concurrently: sets for one server share calls to it. A set
     /// waits for earlier ones where they could overtake each other on a counter.
-    async fn apply_concurrently<'a>(
-        &'a self,
-        sets: &'a [Set<'a>],
-        decisions: &'a mut [Option<Decision>],
-        applied: &'a mut Vec<Applied>,
-    ) -> Result<(), CheckError> {
-        let (mut sets, mut rest) = (sets, decisions);
-        while !sets.is_empty() {
-            let (wave, later) = sets.split_at(wave(sets));
-            sets = later;
+    async fn decide_concurrently(&self, batch: &mut Batch<'_>) -> Result<(), CheckError> {
+        while let (sets @ [_, ..], mut rest) = batch.undecided() {
+            let wave = &sets[..wave(sets)];
             let mut futures = Vec::with_capacity(wave.len());
             for set in wave {
                 let (own, after) = rest.split_at_mut(set.checks().len());
@@ -110,7 +109,7 @@ impl Redis {
                 futures.push(self.decide(set, own));
             }
             for decided in join_all(futures).await {
-                applied.push(decided?);
+                batch.push(decided?);
             }
         }
         Ok(())
@@ -141,9 +140,8 @@ impl Redis {
         &self,
         group: SetGroup<'_>,
         decisions: &mut [Option<Decision>],
-        applied: &mut Vec<Applied>,
         until: Instant,
-    ) -> Result<(), CheckError> {
+    ) -> Result<SmallVec<[Applied; 2]>, CheckError> {
         let SetGroup { sets, encoded } = group;
         let counters: Vec<_> = encoded.iter().map(counters_of).collect();
         // Sets that the deny cache refuses are left out of the request.
@@ -177,7 +175,7 @@ impl Redis {
             Some(Err(failure)) => (None, Some(failure)),
             None => (None, None),
         };
-        let mut rest = decisions;
+        let (mut rest, mut applied) = (decisions, SmallVec::new());
         for ((set, denied), counters) in sets.iter().zip(denied).zip(&counters) {
             let (own, after) = rest.split_at_mut(set.checks().len());
             rest = after;
@@ -202,6 +200,6 @@ impl Redis {
                 Err(failure) => self.without_store(set, own, &failure)?,
             });
         }
-        Ok(())
+        Ok(applied)
     }
 }

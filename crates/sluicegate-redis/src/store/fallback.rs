@@ -1,6 +1,6 @@
 //! Decides without the server, by the `on_store_error` policy of each check.
 
-use sluicegate::{Applied, CheckError, Clock, DecidedBy, Store, next_set_id};
+use sluicegate::{Applied, CheckError, Clock, DecidedBy, next_set_id};
 use sluicegate_core::{
     CellRef, Check, Cost, Decision, Limit, Mode, OnStoreError, Operation, Refusal, Ruling, Scope,
     Set, State, Time, decide,
@@ -145,7 +145,7 @@ impl Redis {
         }
         let own = with_checks(set, &checks);
         let mut answers: SmallVec<[Option<Decision>; 8]> = checks.iter().map(|_| None).collect();
-        let applied = self.memory.apply_at_once(&own, &mut answers)?;
+        let applied = self.memory.decide(&own, &mut answers);
         let charged = applied.ruling == Ruling::Admitted || set.is_independent();
         for ((check, (index, counter)), answer) in checks.iter().zip(indexes).zip(answers) {
             if let Some(decision) = answer.as_ref().filter(|_| charged) {
@@ -185,7 +185,7 @@ impl Redis {
         let units = u64::try_from(units).ok().and_then(|units| Cost::new(units).ok());
         if let Some(units) = units.filter(|units| *units > Cost::ZERO) {
             let charge = check.with_operation(Operation::Charge(units)).alone();
-            self.memory.apply_at_once(&Set::one(&charge, next_set_id()), &mut [None]);
+            self.memory.decide(&Set::one(&charge, next_set_id()), &mut [None]);
         }
     }
 
@@ -214,11 +214,11 @@ impl Redis {
         failure: &ServerError,
     ) -> Result<Applied, CheckError> {
         let here = |check: &Check<'_>| check.limit().holds() || check.scope() == Scope::Node;
-        if set.checks().iter().all(here)
-            && let Some(applied) = self.memory.apply_at_once(set, decisions)
-            && applied.ruling == Ruling::Admitted
-        {
-            return Ok(applied);
+        if set.checks().iter().all(here) {
+            let applied = self.memory.decide(set, decisions);
+            if applied.ruling == Ruling::Admitted {
+                return Ok(applied);
+            }
         }
         decisions.fill(None);
         Err(CheckError::StoreUnreachable { why: failure.why.clone().into() })

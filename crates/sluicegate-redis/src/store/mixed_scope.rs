@@ -64,9 +64,9 @@ struct NodeCharge<'a> {
 }
 
 impl NodeCharge<'_> {
-    async fn take(&mut self, whole: &Set<'_>) -> Result<Applied, CheckError> {
+    fn take(&mut self, whole: &Set<'_>) -> Applied {
         let Subset { checks, decisions, .. } = &mut self.subset;
-        self.store.memory.apply(&with_checks(whole, checks), decisions).await
+        self.store.memory.decide(&with_checks(whole, checks), decisions)
     }
 
     fn refund(&mut self) {
@@ -99,7 +99,7 @@ impl Redis {
         }
         let mut node = NodeCharge { store: self, subset, is_open: true };
         let mut cluster = Subset::of(set, subsets.cluster);
-        let own = node.take(set).await?;
+        let own = node.take(set);
         decisions.fill(None);
         let continues =
             own.ruling == Ruling::Admitted || own.ruling == Ruling::Refused && set.is_independent();
@@ -154,7 +154,7 @@ impl Redis {
             Ok(applied) => applied,
             Err(failure) => self.without_store(&shared, &mut cluster.decisions, &failure)?,
         };
-        self.memory.apply(&with_checks(set, &node.checks), &mut node.decisions).await?;
+        self.memory.decide(&with_checks(set, &node.checks), &mut node.decisions);
         decisions.fill(None);
         node.copy_decisions(decisions);
         cluster.copy_decisions(decisions);
@@ -177,8 +177,7 @@ impl Redis {
             Err(failure) => return self.without_store(set, decisions, &failure),
         };
         if shared.ruling == Ruling::Admitted {
-            let own =
-                self.memory.apply(&with_checks(set, &node.checks), &mut node.decisions).await?;
+            let own = self.memory.decide(&with_checks(set, &node.checks), &mut node.decisions);
             if own.ruling == Ruling::Admitted {
                 self.run_deferred(set, &mut node);
             } else {
@@ -235,7 +234,7 @@ impl Redis {
     fn run_deferred(&self, set: &Set<'_>, node: &mut Subset<'_>) {
         for (index, check) in node.deferred(set) {
             let mut done = [None];
-            self.memory.apply_at_once(&Set::one(&check, next_set_id()), &mut done);
+            self.memory.decide(&Set::one(&check, next_set_id()), &mut done);
             let place = node.indexes.iter().position(|own| *own == index);
             if let (Some(place), [Some(done)]) = (place, done)
                 && let Some(decision) = node.decisions.get_mut(place)
@@ -259,7 +258,7 @@ impl Redis {
         let mut checks = node.checks.clone();
         checks.extend(refusing(&node.checks));
         node.decisions.push(None);
-        self.memory.apply_at_once(&with_checks(set, &checks), &mut node.decisions);
+        self.memory.decide(&with_checks(set, &checks), &mut node.decisions);
         node.decisions.pop();
     }
 }

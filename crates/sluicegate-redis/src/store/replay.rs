@@ -1,6 +1,6 @@
 //! Replays charges this node admitted by itself, before the next check of their counters.
 
-use sluicegate::{Clock, Store, next_set_id};
+use sluicegate::{Clock, next_set_id};
 use sluicegate_core::{Check, Cost, Limit, Operation, Set};
 use smallvec::SmallVec;
 
@@ -53,7 +53,7 @@ impl Redis {
     pub(super) fn used_here(&self, check: &Check<'_>) -> u64 {
         let peek = check.with_operation(Operation::peek()).alone();
         let mut peeked = [None];
-        self.memory.apply_at_once(&Set::one(&peek, next_set_id()), &mut peeked);
+        self.memory.decide(&Set::one(&peek, next_set_id()), &mut peeked);
         let [peeked] = peeked;
         peeked.map_or(0, |peeked| peeked.limit().saturating_sub(peeked.remaining()))
     }

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use sluicegate::{DecidedBy, Store, next_set_id};
+use sluicegate::{DecidedBy, next_set_id};
+use sluicegate_conformance::subject::apply_set;
 use sluicegate_core::{
     Check, Cooldown, Cost, Limit, OnStoreError, Operation, Refusal, Ruling, Set, Span,
 };
@@ -74,7 +75,7 @@ fn refused_sets_across_slots_leave_no_attempt() {
         let checks = [check(number), check(0)];
         let set = Set::all(&checks, next_set_id());
         let mut decisions = [None; 2];
-        let applied = stage.block_on(store.apply(&set, &mut decisions)).unwrap();
+        let applied = stage.block_on(apply_set(&store, &set, &mut decisions)).unwrap();
         assert_eq!((applied.by, applied.ruling), (DecidedBy::Store, Ruling::Refused));
         let (_, peeked) =
             stage.block_on(ask(&store, check(number).with_operation(Operation::peek())));

@@ -6,7 +6,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Waker};
 use std::time::Duration;
 
-use sluicegate::{DecidedBy, Limiter, Plan, Store, next_set_id};
+use sluicegate::{DecidedBy, Limiter, Plan, next_set_id};
+use sluicegate_conformance::subject::apply_set;
 use sluicegate_core::{Check, Decision, Limit, Operation, Scope, Set, Span};
 use sluicegate_redis::{Event, Redis};
 use sluicegate_testkit::{FaultProxy, PATIENCE, ServerKind, wait_until};
@@ -112,7 +113,7 @@ fn pending_charges_of_one_caller_do_not_slow_down_others() {
         })
         .collect();
     let before = limiter.store().counts().calls;
-    let verdicts = stage.block_on(limiter.check_plans(&plans).into_future());
+    let verdicts = stage.block_on(limiter.check_batch(&plans).into_future());
     assert!(verdicts.iter().all(Result::is_ok), "{verdicts:?}");
     let calls = limiter.store().counts().calls - before;
     assert!(calls <= 2, "{calls} calls for 64 checks that arrived together");
@@ -131,7 +132,7 @@ fn a_cancelled_set_refunds_the_nodes_subset() {
     {
         let _within = stage.runtime.enter();
         let mut decisions = [None, None];
-        let mut asking = Box::pin(store.apply(&set, &mut decisions));
+        let mut asking = Box::pin(apply_set(&store, &set, &mut decisions));
         let pending = asking.as_mut().poll(&mut Context::from_waker(Waker::noop()));
         assert!(pending.is_pending(), "{pending:?}");
     }

@@ -4,8 +4,9 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use sluicegate::{Clock, DecidedBy, Store, SystemClock, next_set_id};
+use sluicegate::{Clock, DecidedBy, SystemClock, next_set_id};
 use sluicegate_audit::{Audit, RuleSpec, TraceEntry, TraceEvent, TraceHeader};
+use sluicegate_conformance::subject::apply_set;
 use sluicegate_core::{Check, Cost, Operation, Set, Span};
 use sluicegate_redis::Redis;
 use sluicegate_testkit::{PATIENCE, ServerKind, retry_if_stalled, wait_until};
@@ -59,7 +60,8 @@ async fn work(store: Arc<Redis>, node: &'static str, rounds: usize, audit: Arc<M
         tokio::time::sleep(Duration::from_millis(3)).await;
         let check = check.with_operation(Operation::Settle { receipt, actual: Cost::ZERO });
         let mut decisions = [None];
-        let released = store.apply(&Set::one(&check, next_set_id()), &mut decisions).await.unwrap();
+        let released =
+            apply_set(&*store, &Set::one(&check, next_set_id()), &mut decisions).await.unwrap();
         let entry =
             TraceEntry::event(TraceEvent::Release, "slots", "tenant", released.now).on(node);
         audit.lock().unwrap().add(entry.holding(&receipt));

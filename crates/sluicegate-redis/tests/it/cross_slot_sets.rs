@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sluicegate::{Clock, DecidedBy, Store, next_set_id, period_at};
+use sluicegate_conformance::subject::apply_set;
 use sluicegate_core::{Check, Cost, Limit, OnStoreError, Operation, Ruling, Set};
 use sluicegate_redis::Redis;
 use sluicegate_testkit::{Cluster, PATIENCE, Rng, ServerKind, retry_if_stalled, wait_until};
@@ -46,7 +47,7 @@ async fn work(store: Arc<Redis>, limits: Arc<Vec<Limit>>, seed: u64, steps: u64)
         let checks: Vec<_> = (0..LIMITS).map(check).collect();
         let mut decisions = [None; LIMITS];
         let set = Set::all(&checks, next_set_id());
-        let applied = store.apply(&set, &mut decisions).await.unwrap();
+        let applied = apply_set(&*store, &set, &mut decisions).await.unwrap();
         assert_eq!(applied.by, DecidedBy::Store, "{:?}", store.counts());
         if applied.ruling == Ruling::Admitted {
             assert_eq!(greedy, None);
@@ -127,7 +128,7 @@ fn a_subset_without_server_follows_its_rule_and_the_rest_is_refunded() {
             ];
             let mut decisions = [None; 2];
             let set = Set::all(&checks, next_set_id());
-            let applied = stage.block_on(store.apply(&set, &mut decisions)).unwrap();
+            let applied = stage.block_on(apply_set(&store, &set, &mut decisions)).unwrap();
             (applied, decisions)
         };
         let (applied, _) = decide(OnStoreError::Allow, 1);

@@ -1,6 +1,7 @@
 //! Sends checks to a store and reports the source of each decision.
 
 use sluicegate::{Applied, CheckError, Clock, Store, next_set_id, period_at};
+use sluicegate_conformance::subject::apply_set;
 use sluicegate_core::{Check, Cost, Decision, Limit, Operation, Receipt, Ruling, Set};
 use sluicegate_redis::Redis;
 
@@ -21,7 +22,7 @@ pub(crate) async fn try_ask(
             None => check,
         };
         let mut decisions = [None];
-        let applied = store.apply(&Set::one(&check, next_set_id()), &mut decisions).await?;
+        let applied = apply_set(store, &Set::one(&check, next_set_id()), &mut decisions).await?;
         match decisions {
             // Its calendar window has ended meanwhile.
             _ if applied.ruling == Ruling::Stale => time = applied.now,

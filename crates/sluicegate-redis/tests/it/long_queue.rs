@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use sluicegate::{Applied, DecidedBy, Store, next_set_id};
+use sluicegate::{Applied, Batch, DecidedBy, Store, next_set_id};
 use sluicegate_core::{Check, Decision, Limit, Operation, Set};
 use sluicegate_redis::Redis;
 use sluicegate_testkit::{Cluster, FaultProxy, PATIENCE, ServerKind, wait_until};
@@ -25,8 +25,10 @@ fn limit() -> Limit {
 async fn decide(store: &Redis, limit: &Limit, keys: &[String]) -> Vec<(Applied, Option<Decision>)> {
     let checks: Vec<_> = keys.iter().map(|key| Check::new(limit, key)).collect();
     let sets: Vec<_> = checks.iter().map(|check| Set::one(check, next_set_id())).collect();
-    let (mut decisions, mut applied) = (vec![None; sets.len()], Vec::new());
-    store.apply_many(&sets, &mut decisions, &mut applied).await.unwrap();
+    let mut decisions = vec![None; sets.len()];
+    let mut batch = Batch::new(&sets, &mut decisions);
+    store.apply(&mut batch).await.unwrap();
+    let applied = batch.applied().to_vec();
     applied.into_iter().zip(decisions).collect()
 }
 

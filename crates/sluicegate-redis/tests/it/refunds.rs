@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use sluicegate::{Applied, DecidedBy, Store, next_set_id};
+use sluicegate::{Applied, DecidedBy, next_set_id};
+use sluicegate_conformance::subject::apply_set;
 use sluicegate_core::{
     Check, Cost, Decision, Limit, Mode, OnStoreError, Operation, Ruling, Scope, Set,
 };
@@ -158,7 +159,7 @@ impl MixedScopeSet {
         let id = next_set_id();
         let set = if independent { Set::independent(checks, id) } else { Set::all(checks, id) };
         let mut decisions = vec![None; checks.len()];
-        let applied = self.stage.block_on(self.store.apply(&set, &mut decisions)).unwrap();
+        let applied = self.stage.block_on(apply_set(&self.store, &set, &mut decisions)).unwrap();
         (applied, decisions)
     }
 

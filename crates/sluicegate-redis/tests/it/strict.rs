@@ -1,7 +1,8 @@
 //! Tests of strict rules: an admission is on a replica too, or the rule follows its
 //! `on_store_error`.
 
-use sluicegate::{DecidedBy, Store, next_set_id};
+use sluicegate::{DecidedBy, next_set_id};
+use sluicegate_conformance::subject::apply_set;
 use sluicegate_core::{Check, Limit, OnStoreError, Operation, Ruling, Set};
 use sluicegate_redis::Redis;
 use sluicegate_testkit::{PATIENCE, ServerKind, retry_if_stalled, wait_until};
@@ -146,7 +147,7 @@ fn in_a_cluster_each_primary_has_its_own_replicas() {
             };
             let (mut decisions, before) = ([None, None], left());
             let set = Set::independent(&checks, next_set_id());
-            let applied = stage.block_on(store.apply(&set, &mut decisions)).unwrap();
+            let applied = stage.block_on(apply_set(&store, &set, &mut decisions)).unwrap();
             assert_eq!(applied.ruling, Ruling::Refused, "{key}");
             assert_eq!(decisions.map(|made| made.unwrap().is_allowed()), [false, true], "{key}");
             wait_until("what was refused is given back", PATIENCE, || {

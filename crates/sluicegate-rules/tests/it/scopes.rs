@@ -1,11 +1,10 @@
 //! Tests that each check has the scope and the fallback of its rule.
 
-use std::future::Future;
 use std::sync::Mutex;
 
 use sluicegate::{
-    Applied, Check, CheckError, Decision, Limiter, ManualClock, Memory, OnStoreError, Operation,
-    Scope, Set, Store,
+    Batch, Check, CheckError, Limiter, ManualClock, Memory, OnStoreError, Operation, Scope, Set,
+    Store,
 };
 use sluicegate_rules::{Directory, PlanBuffer, Purpose, RuleLimiter, RuleSet};
 
@@ -112,14 +111,11 @@ impl Store for ScopeRecorder {
         self.memory.clock()
     }
 
-    fn apply<'a>(
-        &'a self,
-        set: &'a Set<'a>,
-        decisions: &'a mut [Option<Decision>],
-    ) -> impl Future<Output = Result<Applied, CheckError>> + Send + 'a {
-        let noted = set.checks().iter().map(|check| (check.scope(), check.outage()));
+    async fn apply(&self, batch: &mut Batch<'_>) -> Result<(), CheckError> {
+        let checks = batch.sets().iter().flat_map(Set::checks);
+        let noted = checks.map(|check| (check.scope(), check.outage()));
         self.noted.lock().unwrap().extend(noted);
-        self.memory.apply(set, decisions)
+        self.memory.apply(batch).await
     }
 
     fn apply_detached(&self, check: Check<'_>) {

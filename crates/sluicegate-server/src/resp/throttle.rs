@@ -99,7 +99,7 @@ impl Throttles {
         for throttles in self.queue.chunks(BATCH) {
             let checks: SmallVec<[Check<'_>; BATCH]> =
                 throttles.iter().filter_map(|one| one.check(bytes, &self.limits)).collect();
-            if limiter.check_many_at_once(&checks, &mut self.decisions) < throttles.len() {
+            if limiter.try_check_batch(&checks, &mut self.decisions) < throttles.len() {
                 break;
             }
         }
@@ -129,7 +129,7 @@ impl Throttles {
             })
             .collect();
         let mut counts = OutcomeCounts::default();
-        let verdicts = limiter.check_plans(&plans).await;
+        let verdicts = limiter.check_batch(&plans).await;
         for (throttle, verdict) in self.queue.iter().zip(&verdicts) {
             match verdict {
                 Ok(verdict) => {

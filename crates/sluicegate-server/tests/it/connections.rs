@@ -1,9 +1,8 @@
 //! Tests of HTTP connections: pipelining, timeouts, size limits, malformed requests.
 
-use std::future::Future;
 use std::time::Duration;
 
-use sluicegate::{Applied, Check, CheckError, Decision, ManualClock, Set, Store};
+use sluicegate::{Batch, Check, CheckError, ManualClock, Store};
 use sluicegate_server::{Server, StoreSize, StoreStats};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
@@ -205,13 +204,8 @@ impl Store for PanickingStore {
         &self.0
     }
 
-    #[allow(clippy::manual_async_fn, reason = "the trait promises that it can be sent")]
-    fn apply<'a>(
-        &'a self,
-        _: &'a Set<'a>,
-        _: &'a mut [Option<Decision>],
-    ) -> impl Future<Output = Result<Applied, CheckError>> + Send + 'a {
-        async { panic!("the test makes this store panic") }
+    async fn apply(&self, _: &mut Batch<'_>) -> Result<(), CheckError> {
+        panic!("the test makes this store panic")
     }
 
     fn apply_detached(&self, _: Check<'_>) {}

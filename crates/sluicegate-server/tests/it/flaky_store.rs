@@ -4,8 +4,8 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use sluicegate::{
-    Applied, Check, CheckError, DecidedBy, Decision, ManualClock, Memory, OnStoreError, Ruling,
-    Set, Store,
+    Applied, Batch, Check, CheckError, DecidedBy, Decision, ManualClock, Memory, OnStoreError,
+    Ruling, Set, Store,
 };
 use sluicegate_redis::{Health, Stats};
 use sluicegate_server::{RemoteStats, StoreSize, StoreStats};
@@ -60,19 +60,29 @@ impl Store for FlakyStore {
         self.memory.clock()
     }
 
-    async fn apply<'a>(
-        &'a self,
-        set: &'a Set<'a>,
-        decisions: &'a mut [Option<Decision>],
-    ) -> Result<Applied, CheckError> {
+    async fn apply(&self, batch: &mut Batch<'_>) -> Result<(), CheckError> {
         if self.shared.lock().unwrap().health.up {
-            return self.memory.apply(set, decisions).await;
+            return self.memory.apply(batch).await;
         }
+        while let Some((set, decisions)) = batch.next_set() {
+            let applied = self.decide_without_store(set, decisions);
+            batch.push(applied);
+        }
+        Ok(())
+    }
+
+    fn apply_detached(&self, check: Check<'_>) {
+        self.memory.apply_detached(check);
+    }
+}
+
+impl FlakyStore {
+    fn decide_without_store(&self, set: &Set<'_>, decisions: &mut [Option<Decision>]) -> Applied {
         let local = |check: &Check<'_>| check.outage() == OnStoreError::Local;
         let own: Vec<Check<'_>> =
             set.checks().iter().filter(|check| local(check)).copied().collect();
         let mut answers = vec![None; own.len()];
-        let applied = self.memory.apply(&Set::all(&own, set.id()), &mut answers).await?;
+        let applied = self.memory.decide(&Set::all(&own, set.id()), &mut answers);
         let mut answers = answers.into_iter();
         let mut ruling = applied.ruling;
         for (check, decision) in set.checks().iter().zip(decisions) {
@@ -86,11 +96,7 @@ impl Store for FlakyStore {
             }
         }
         let by = if own.is_empty() { DecidedBy::Policy } else { DecidedBy::Share };
-        Ok(Applied { ruling, by, ..applied })
-    }
-
-    fn apply_detached(&self, check: Check<'_>) {
-        self.memory.apply_detached(check);
+        Applied { ruling, by, ..applied }
     }
 }
 

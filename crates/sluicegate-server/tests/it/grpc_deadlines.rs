@@ -4,7 +4,7 @@ use std::future::pending;
 use std::sync::{Arc, Mutex};
 
 use prost::Message;
-use sluicegate::{Applied, Check, CheckError, Decision, ManualClock, Set, Span, Store};
+use sluicegate::{Batch, Check, CheckError, ManualClock, Set, Span, Store};
 use sluicegate_server::{Server, StoreSize, StoreStats};
 
 use super::flaky_store::FlakyStore;
@@ -41,13 +41,9 @@ impl Store for DeadlineRecorder {
         self.store.clock()
     }
 
-    async fn apply<'a>(
-        &'a self,
-        set: &'a Set<'a>,
-        decisions: &'a mut [Option<Decision>],
-    ) -> Result<Applied, CheckError> {
-        self.seen.lock().unwrap().push(set.within());
-        self.store.apply(set, decisions).await
+    async fn apply(&self, batch: &mut Batch<'_>) -> Result<(), CheckError> {
+        self.seen.lock().unwrap().extend(batch.sets().iter().map(Set::within));
+        self.store.apply(batch).await
     }
 
     fn apply_detached(&self, _: Check<'_>) {}
@@ -122,11 +118,7 @@ impl Store for SilentStore {
         &self.0
     }
 
-    async fn apply<'a>(
-        &'a self,
-        _: &'a Set<'a>,
-        _: &'a mut [Option<Decision>],
-    ) -> Result<Applied, CheckError> {
+    async fn apply(&self, _: &mut Batch<'_>) -> Result<(), CheckError> {
         pending().await
     }
 

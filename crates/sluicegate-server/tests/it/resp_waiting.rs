@@ -1,8 +1,6 @@
 //! Tests of RESP on an asynchronous store: the same replies in the same order.
 
-use std::future::Future;
-
-use sluicegate::{Applied, Check, CheckError, Decision, ManualClock, Memory, Set, Store};
+use sluicegate::{Batch, Check, CheckError, ManualClock, Memory, Store};
 use sluicegate_server::{Server, StoreSize, StoreStats};
 use tokio::task::yield_now;
 
@@ -19,19 +17,16 @@ impl Store for SlowStore {
         self.0.clock()
     }
 
-    #[allow(clippy::manual_async_fn, reason = "the trait promises that it can be sent")]
-    fn apply<'a>(
-        &'a self,
-        set: &'a Set<'a>,
-        decisions: &'a mut [Option<Decision>],
-    ) -> impl Future<Output = Result<Applied, CheckError>> + Send + 'a {
-        async move {
+    async fn apply(&self, batch: &mut Batch<'_>) -> Result<(), CheckError> {
+        while let Some((set, decisions)) = batch.next_set() {
             yield_now().await;
             if set.checks().iter().any(|check| check.key() == b"none") {
                 return Err(CheckError::StoreUnreachable { why: "it is asleep".into() });
             }
-            self.0.apply(set, decisions).await
+            let applied = self.0.decide(set, decisions);
+            batch.push(applied);
         }
+        Ok(())
     }
 
     fn apply_detached(&self, check: Check<'_>) {

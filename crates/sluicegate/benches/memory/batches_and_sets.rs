@@ -19,7 +19,7 @@ impl<'k> Contender<'k> for Batches<'_> {
         let admitted = batches.iter().map(|batch| {
             let checks = batch.map(|key| Check::new(limit, key));
             decisions.clear();
-            assert_eq!(limiter.check_many_at_once(&checks, &mut decisions), BATCH);
+            assert_eq!(limiter.try_check_batch(&checks, &mut decisions), BATCH);
             black_box(&decisions).iter().filter(|decision| decision.is_allowed()).count()
         });
         admitted.sum()

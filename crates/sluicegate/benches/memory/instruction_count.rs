@@ -12,7 +12,7 @@ use crate::keys::Keys;
 const PASS: usize = 4_800;
 
 const COURSES: [&str; 3] = ["hot key, allowed", "hot key, denied", "4,800 keys"];
-const BATCHES: &str = "ours: check_many_at_once of 16, 4,800 keys, per check";
+const BATCHES: &str = "ours: try_check_batch of 16, 4,800 keys, per check";
 const SET: &str = "ours: set of three, 4,800 keys, per set";
 
 pub(crate) fn list() {

@@ -75,7 +75,7 @@ pub(crate) fn many(size: usize, scale: Scale, one_by_one: bool, batches: bool) {
     }
     if batches {
         let title = format!("{} keys, uniform, in batches: ns per check", grouped(size));
-        let together = format!("`check_many_at_once` of {BATCH}");
+        let together = format!("`try_check_batch` of {BATCH}");
         head(&title, &["`check`", &together, "batch ÷ `check`", "aim", "floor, one by one"]);
         let course = RoundPlan { scale, keys: &even, threads: 1, admits: true };
         let [alone, together, floor] =

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use sluicegate::{
-    Applied, Check, CheckError, Cost, Decision, Limit, Limiter, ManualClock, Memory, Plan, Set,
-    Store, Time, Verdict,
+    Batch, Check, CheckError, Cost, Decision, Limit, Limiter, ManualClock, Memory, Plan, Store,
+    Time, Verdict,
 };
 use sluicegate_conformance::subject::block_on;
 use sluicegate_testkit::Rng;
@@ -41,12 +41,8 @@ impl Store for SkewedStore {
         &self.read_by_limiter
     }
 
-    fn apply<'a>(
-        &'a self,
-        set: &'a Set<'a>,
-        decisions: &'a mut [Option<Decision>],
-    ) -> impl Future<Output = Result<Applied, CheckError>> + Send + 'a {
-        self.memory.apply(set, decisions)
+    async fn apply(&self, batch: &mut Batch<'_>) -> Result<(), CheckError> {
+        self.memory.apply(batch).await
     }
 
     fn apply_detached(&self, check: Check<'_>) {
@@ -75,9 +71,9 @@ fn a_plan_with_a_calendar_window_keeps_its_place_in_a_batch() {
         plan(&[(&total, "all")]),
     ];
     let limiter = Limiter::new(Memory::with_clock(ManualClock::at(MIDNIGHT)));
-    assert_eq!(allowed(&limiter.check_plans(&plans).now()), [true, true, false]);
+    assert_eq!(allowed(&limiter.check_batch(&plans).now()), [true, true, false]);
     assert_eq!(
-        allowed(&block_on(skewed().check_plans(&plans).into_future())),
+        allowed(&block_on(skewed().check_batch(&plans).into_future())),
         [true, true, false],
         "stale"
     );
@@ -96,7 +92,7 @@ fn a_plan_that_cannot_be_decided_charges_nothing_and_stops_no_other() {
         plan(&[(&total, "all")]),
     ];
     let limiter = Limiter::new(Memory::with_clock(ManualClock::at(MIDNIGHT)));
-    let verdicts = limiter.check_plans(&plans).now();
+    let verdicts = limiter.check_batch(&plans).now();
     assert!(matches!(verdicts[1], Err(CheckError::KeyTooLong { .. })), "{:?}", verdicts[1]);
     assert!(matches!(verdicts[4], Err(CheckError::TooManyChecks { .. })), "{:?}", verdicts[4]);
     let decided = [&verdicts[0], &verdicts[2], &verdicts[3], &verdicts[5]];
@@ -131,11 +127,11 @@ fn a_batch_is_decided_as_its_plans_one_by_one() {
                     plan
                 })
                 .collect();
-            let batch = together.check_plans(&plans).now();
+            let batch = together.check_batch(&plans).now();
             let single: Vec<_> = plans.iter().map(|plan| alone.check_plan(plan).now()).collect();
             assert_eq!(shown(&batch), shown(&single), "seed {seed}, round {round}");
             if round == 0 {
-                let batch = block_on(skewed.check_plans(&plans).into_future());
+                let batch = block_on(skewed.check_batch(&plans).into_future());
                 assert_eq!(shown(&batch), shown(&single), "seed {seed}, stale periods");
             }
             // Every second seed crosses midnight, where periods change.

@@ -116,7 +116,7 @@ fn plans_and_batches_follow_the_calendar_too() {
     let mut alone = Plan::new();
     alone.require(Check::new(&daily, "batch"));
     let batch = [alone.clone(), alone];
-    let ask_batch = || day.limiter.check_plans(&batch).now();
+    let ask_batch = || day.limiter.check_batch(&batch).now();
     assert_eq!(ask_batch()[1].as_ref().unwrap().retry_after(), Some(Span::from_secs(1)));
     day.pass(1);
     assert!(ask().is_allowed());

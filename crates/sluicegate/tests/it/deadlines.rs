@@ -3,8 +3,7 @@
 use std::sync::Mutex;
 
 use sluicegate::{
-    Applied, Check, CheckError, Decision, Limit, Limiter, ManualClock, Memory, Plan, Set, Span,
-    Store,
+    Batch, Check, CheckError, Limit, Limiter, ManualClock, Memory, Plan, Set, Span, Store,
 };
 
 /// A memory store that records the deadlines it receives.
@@ -20,13 +19,9 @@ impl Store for DeadlineStore {
         self.memory.clock()
     }
 
-    async fn apply<'a>(
-        &'a self,
-        set: &'a Set<'a>,
-        decisions: &'a mut [Option<Decision>],
-    ) -> Result<Applied, CheckError> {
-        self.received.lock().unwrap().push(set.within());
-        self.memory.apply(set, decisions).await
+    async fn apply(&self, batch: &mut Batch<'_>) -> Result<(), CheckError> {
+        self.received.lock().unwrap().extend(batch.sets().iter().map(Set::within));
+        self.memory.apply(batch).await
     }
 
     fn apply_detached(&self, check: Check<'_>) {
@@ -61,7 +56,7 @@ fn a_store_receives_the_deadline_of_each_plan() {
             assert!(limiter.check_plan(plan).now().unwrap().is_allowed());
             assert_eq!(received(), [within]);
         }
-        assert!(limiter.check_plans(&plans[1..]).now().iter().all(Result::is_ok));
+        assert!(limiter.check_batch(&plans[1..]).now().iter().all(Result::is_ok));
         assert_eq!(received(), [seven, five], "each by itself");
     }
 }

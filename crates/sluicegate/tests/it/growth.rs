@@ -77,7 +77,7 @@ fn batched_checks_equal_single_ones() {
         let mut answers = Vec::new();
         while answers.len() < length {
             let left = &checks[answers.len()..];
-            let done = together.check_many_at_once(left, &mut answers);
+            let done = together.try_check_batch(left, &mut answers);
             if done < left.len() {
                 answers.push(together.check(left[done]).now().unwrap());
             }

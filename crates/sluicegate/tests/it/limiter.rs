@@ -70,7 +70,7 @@ fn many_are_checked_up_to_the_first_invalid_key() {
     let megabyte = vec![b'k'; 1 << 20];
     let keys: [&[u8]; 3] = [b"fine", &megabyte, b"after"];
     let checks = keys.map(|key| Check::new(&limit, key));
-    assert_eq!(limiter.check_many_at_once(&checks, &mut Vec::new()), 1);
+    assert_eq!(limiter.try_check_batch(&checks, &mut Vec::new()), 1);
     assert_eq!(limiter.peek(&limit, "fine").now().unwrap().remaining(), 0);
     assert_eq!(limiter.peek(&limit, "after").now().unwrap().remaining(), 1);
 }
@@ -210,7 +210,7 @@ async fn the_same_calls_are_awaited() {
     plan.require(Check::new(&limit, "key"));
     assert!(limiter.check_plan(&plan).await.unwrap().is_allowed());
     assert!(!limiter.check_plan(&plan).await.unwrap().is_allowed());
-    assert!(!limiter.check_plans(&[plan]).await[0].as_ref().unwrap().is_allowed());
+    assert!(!limiter.check_batch(&[plan]).await[0].as_ref().unwrap().is_allowed());
 }
 
 #[test]

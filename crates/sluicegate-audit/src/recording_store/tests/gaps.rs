@@ -21,12 +21,8 @@ impl Store for SilentStore {
         self.0.clock()
     }
 
-    fn apply<'a>(
-        &'a self,
-        _: &'a Set<'a>,
-        _: &'a mut [Option<Decision>],
-    ) -> impl Future<Output = Result<Applied, CheckError>> + Send + 'a {
-        pending()
+    async fn apply(&self, _: &mut Batch<'_>) -> Result<(), CheckError> {
+        pending().await
     }
 
     fn apply_detached(&self, _: Check<'_>) {}

@@ -1,11 +1,10 @@
 //! Stores around one mutex, with correct and incorrect critical sections.
 
-use std::future::{Future, ready};
 use std::sync::{Mutex, MutexGuard};
 use std::thread;
 
 use sluicegate::{
-    Applied, ChargeId, Check, CheckError, Clock, Decision, ManualClock, Set, Store, Time,
+    Applied, Batch, ChargeId, Check, CheckError, Clock, Decision, ManualClock, Set, Store, Time,
 };
 use sluicegate_core::{State, decide};
 
@@ -86,14 +85,13 @@ impl Store for MutexStore {
         &self.clock
     }
 
-    fn apply<'a>(
-        &'a self,
-        set: &'a Set<'a>,
-        decisions: &'a mut [Option<Decision>],
-    ) -> impl Future<Output = Result<Applied, CheckError>> + Send + 'a {
-        let (applied, found) = self.decide(set);
-        decisions.copy_from_slice(&found);
-        ready(Ok(applied))
+    async fn apply(&self, batch: &mut Batch<'_>) -> Result<(), CheckError> {
+        while let Some((set, decisions)) = batch.next_set() {
+            let (applied, found) = self.decide(set);
+            decisions.copy_from_slice(&found);
+            batch.push(applied);
+        }
+        Ok(())
     }
 
     fn apply_detached(&self, check: Check<'_>) {

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
-use sluicegate::{Clock, DecidedBy, Store, SystemClock, next_set_id};
+use sluicegate::{Clock, DecidedBy, SystemClock, next_set_id};
+use sluicegate_conformance::subject::apply_set;
 use sluicegate_core::{Set, Span};
 use sluicegate_redis::Redis;
 
@@ -45,7 +46,7 @@ impl Client {
         let set = Set::one(&check, next_set_id());
         let mut decisions = [None];
         let sent_at = self.clock.now();
-        let applied = self.store.apply(&set, &mut decisions).await.unwrap();
+        let applied = apply_set(&*self.store, &set, &mut decisions).await.unwrap();
         let waited: Span = self.clock.now().since(sent_at);
         let [decision] = decisions;
         let decision = decision.expect("a lone check is always answered");

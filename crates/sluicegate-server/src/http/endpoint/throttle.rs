@@ -28,7 +28,7 @@ pub(in crate::http) async fn answer<S: Store>(
     let (deny_status, throttle) = json::both(deny_status, ThrottleBody::read(parts.body))?;
 
     let (check, limiter) = (throttle.check(), gate.limiter());
-    let verdict = match limiter.check_at_once(&check) {
+    let verdict = match limiter.try_check(&check) {
         Some(decision) => Verdict::of_one(&check, decision),
         // Boxed, because the future is large and rarely needed.
         None => Box::pin(wait_for(limiter, check)).await.map_err(RequestError::undecided)?,

@@ -25,7 +25,7 @@ pub(in crate::http) async fn answer<S: Store>(
     let ((), throttles) = json::both(no_query, json::list::<ThrottleBody<'_>>(parts.body))?;
     let checks: Vec<Check<'_>> = throttles.iter().map(ThrottleBody::check).collect();
     let mut decisions = Vec::with_capacity(checks.len());
-    let decided = gate.limiter().check_many_at_once(&checks, &mut decisions);
+    let decided = gate.limiter().try_check_batch(&checks, &mut decisions);
     let later = match checks.get(decided..) {
         None | Some([]) => Vec::new(),
         // Boxed, because the future is large and rarely needed.
@@ -56,5 +56,5 @@ async fn wait_for<S: Store>(
     checks: &[Check<'_>],
 ) -> Vec<Result<Verdict, CheckError>> {
     let plans: Vec<Plan<'_>> = checks.iter().map(|check| plan(*check)).collect();
-    limiter.check_plans(&plans).await
+    limiter.check_batch(&plans).await
 }
