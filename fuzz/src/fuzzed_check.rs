@@ -35,7 +35,6 @@ pub(crate) struct FuzzedCheck {
     pub(crate) operation: Operation,
     /// The cell of its settlement marker.
     remembered: Option<usize>,
-    observed: bool,
     pub(crate) alternative: bool,
     /// Omits the calendar window, as a caller might.
     without_period: bool,
@@ -90,7 +89,6 @@ impl FuzzedCheck {
             subject,
             operation: Operation::peek(),
             remembered,
-            observed: matches!(flags % 8, 1 | 3),
             alternative: matches!(flags % 8, 2 | 3),
             without_period: flags & 63 == 63,
         }
@@ -106,9 +104,6 @@ impl FuzzedCheck {
     pub(crate) fn check<'a>(&self, limits: &'a [NamedLimit], now: Time) -> Check<'a> {
         let limit = &limits[self.subject.limit].limit;
         let mut check = Check::new(limit, KEYS[self.subject.key]).with_operation(self.operation);
-        if self.observed {
-            check = check.observed();
-        }
         if self.alternative {
             check = check.or_else();
         }

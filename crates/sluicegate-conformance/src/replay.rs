@@ -8,8 +8,8 @@ use sluicegate_core::{
     Receipt, Refusal, Ruling, Set, Slices, Span, Time,
 };
 use sluicegate_oracle::trace::{
-    AlgorithmSpec, AskSpec, BucketSpec, Case, CheckSpec, Expected, ExpectedDecision, Gate,
-    LimitSpec, QuotaSpec, Reason, Step, VectorFile,
+    AlgorithmSpec, AskSpec, BucketSpec, Case, CheckSpec, Expected, ExpectedDecision, LimitSpec,
+    QuotaSpec, Reason, Step, VectorFile,
 };
 
 use crate::subject::Subject;
@@ -108,9 +108,6 @@ impl VectorReplay {
             .with_operation(self.operation(&spec.ask));
         if let AskSpec::Take { patience_us: Some(micros), .. } = spec.ask {
             check = check.with_max_delay(Span::from_micros(micros));
-        }
-        if spec.gate == Gate::Observe {
-            check = check.observed();
         }
         if spec.or {
             check = check.or_else();

@@ -15,7 +15,6 @@ pub struct Check<'a> {
     limit: &'a Limit,
     key: &'a [u8],
     pub(crate) operation: Operation,
-    mode: Mode,
     alternative: bool,
     /// Whether this is a required take and nothing else; cached because every set reads it.
     plain: bool,
@@ -48,19 +47,6 @@ pub enum OnStoreError {
     Deny,
 }
 
-/// Whether a check may block the request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Mode {
-    /// A refusal refuses the whole set.
-    #[default]
-    Enforce,
-    /// Shadow: never blocks.
-    ///
-    /// It is charged if the set is admitted and it would itself have admitted. Among its
-    /// alternatives it is treated like any other check: see [`Check::or_else`].
-    Shadow,
-}
-
 impl<'a> Check<'a> {
     /// Creates a check that takes one unit from `limit` for `key`.
     pub fn new<K: AsRef<[u8]> + ?Sized>(limit: &'a Limit, key: &'a K) -> Self {
@@ -68,7 +54,6 @@ impl<'a> Check<'a> {
             limit,
             key: key.as_ref(),
             operation: Operation::acquire(Cost::ONE),
-            mode: Mode::Enforce,
             alternative: false,
             plain: true,
             scope: Scope::Cluster,
@@ -81,7 +66,7 @@ impl<'a> Check<'a> {
 
     fn with_shape(self) -> Self {
         let take = matches!(self.operation, Operation::Take(_));
-        Self { plain: take && self.mode == Mode::Enforce && !self.alternative, ..self }
+        Self { plain: take && !self.alternative, ..self }
     }
 
     /// Returns the check with another cost.
@@ -96,19 +81,10 @@ impl<'a> Check<'a> {
         Self { operation, ..self }.with_shape()
     }
 
-    /// Returns the check as a shadow, which counts and reports but never blocks.
-    #[must_use]
-    pub fn observed(self) -> Self {
-        Self { mode: Mode::Shadow, ..self }.with_shape()
-    }
-
     /// Returns the check as an alternative to the one before it in the set.
     ///
     /// It runs only if that one refuses, and satisfies the term if it admits: own share, else
     /// borrow; main quota, else grace.
-    ///
-    /// A shadow is an alternative to the shadows before it, and an enforcing check to the
-    /// enforcing ones before it: the two kinds are independent.
     #[must_use]
     pub fn or_else(self) -> Self {
         Self { alternative: true, ..self }.with_shape()
@@ -186,11 +162,6 @@ impl<'a> Check<'a> {
     /// Returns the operation.
     pub const fn operation(&self) -> Operation {
         self.operation
-    }
-
-    /// Returns whether a refusal blocks the request.
-    pub const fn mode(&self) -> Mode {
-        self.mode
     }
 
     /// Returns whether this is an alternative to the check before it.

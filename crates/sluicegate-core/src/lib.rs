@@ -47,7 +47,7 @@ mod state;
 mod time;
 
 pub use calendar::Calendar;
-pub use check::{Check, Mode, OnStoreError, Scope};
+pub use check::{Check, OnStoreError, Scope};
 pub use cost::{Cost, CostTooLarge};
 pub use decide::{CellRef, Ruling, SingleTake, decide, decide_buckets, decide_single};
 pub use decision::{Answer, Decision, Refusal};

@@ -7,7 +7,7 @@ use crate::time::Span;
 /// The checks of one request, decided in one step: all of its terms or nothing.
 ///
 /// A term is a check and the alternatives that follow it; it admits with the first of them that
-/// does. Its shadows are a term of their own that never blocks.
+/// does.
 #[derive(Debug, Clone, Copy)]
 pub struct Set<'a> {
     pub(crate) checks: &'a [Check<'a>],
@@ -36,6 +36,12 @@ impl<'a> Set<'a> {
     /// This is the behaviour of Envoy's reference rate limit service, for callers that ask for it.
     pub const fn independent(checks: &'a [Check<'a>], id: ChargeId) -> Self {
         Self { checks, id, independent: true, within: FOREVER }
+    }
+
+    /// Returns the same kind of set, with other checks.
+    #[must_use]
+    pub const fn with_checks<'c>(&self, checks: &'c [Check<'c>]) -> Set<'c> {
+        Set { checks, id: self.id, independent: self.independent, within: self.within }
     }
 
     /// Returns the checks in evaluation order.

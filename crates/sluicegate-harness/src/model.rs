@@ -18,7 +18,7 @@ mod shares;
 use std::collections::{BTreeMap, HashMap};
 
 use sluicegate_oracle::Oracle;
-use sluicegate_oracle::trace::{AskSpec, CheckSpec, ExpectedDecision, Gate, Step};
+use sluicegate_oracle::trace::{AskSpec, CheckSpec, ExpectedDecision, Step};
 
 use self::changes::Changes;
 pub(crate) use self::counts::Counts;
@@ -145,25 +145,44 @@ impl Model {
             })
             .collect();
         let refused = plans.iter().find(|plan| is_refused(&plan.outcome));
+        // The place of each check in its descriptor: enforced ones first, then shadows by rule.
+        let mut places: Vec<(usize, usize)> = (0..plans.len())
+            .flat_map(|part| (0..plans[part].checks.len()).map(move |place| (part, place)))
+            .collect();
+        let check = |(part, place): (usize, usize)| &plans[part].checks[place];
+        let mut shadows: Vec<Option<usize>> = Vec::new();
+        for at in places.iter().filter(|at| check(**at).shadow) {
+            if !shadows.contains(&check(*at).rule) {
+                shadows.push(check(*at).rule);
+            }
+        }
+        places.sort_by_key(|at| {
+            let own = check(*at);
+            own.shadow.then(|| shadows.iter().position(|rule| *rule == own.rule))
+        });
         let mut whole = Plan {
             outcome: refused.map_or(Outcome::Asked, |plan| plan.outcome.clone()),
-            checks: plans.iter().flat_map(|plan| plan.checks.iter().cloned()).collect(),
+            checks: places.iter().map(|at| check(*at).clone()).collect(),
             cost: plans.iter().map(|plan| plan.cost).max().unwrap_or(0),
             tier: plans.iter().find_map(|plan| plan.tier.clone()),
             unlimited: false,
+            independent: false,
         };
         if let [only] = plans.as_slice() {
             whole.outcome = only.outcome.clone();
             whole.unlimited = only.unlimited;
         }
         let whole = self.decide(node, whole);
-        let mut rest = whole.verdict.as_ref().map(|it| it.decisions.clone()).unwrap_or_default();
         let mut parts = Vec::new();
-        for plan in plans {
-            let own: Vec<Option<ExpectedDecision>> =
-                rest.drain(..plan.checks.len().min(rest.len())).collect();
+        for (part, plan) in plans.into_iter().enumerate() {
             let asked = plan.outcome == Outcome::Asked && !plan.checks.is_empty();
             let verdict = whole.verdict.as_ref().filter(|_| asked).map(|verdict| {
+                let mut own = vec![None; plan.checks.len()];
+                for ((_, place), made) in
+                    places.iter().zip(&verdict.decisions).filter(|(at, _)| at.0 == part)
+                {
+                    own[*place] = *made;
+                }
                 let refused = Verdict::new(&plan.checks, own.clone(), false);
                 let stands = verdict.allowed || refused.strictest.is_none();
                 Verdict::new(&plan.checks, own, stands)
@@ -200,6 +219,7 @@ impl Model {
             cost: units,
             tier: None,
             unlimited: false,
+            independent: false,
         };
         let evaluation = self.decide(node, plan);
         self.counts[node].add_throttle(&evaluation, throttle, resp);
@@ -314,21 +334,66 @@ impl Model {
     }
 
     fn decide(&mut self, node: usize, plan: Plan) -> Evaluation {
-        let Plan { outcome, checks, cost, tier, unlimited } = plan;
+        let Plan { outcome, checks, cost, tier, unlimited, independent } = plan;
         let verdict = (outcome == Outcome::Asked && !checks.is_empty()).then(|| {
-            let refused_here = self.refused_by_node(&checks);
-            let (admitted, decisions) = if let Some(decisions) = refused_here {
-                (false, decisions)
-            } else {
+            if independent {
                 self.replay(node, &checks);
-                self.ask(&checks, false)
-            };
-            Verdict::new(&checks, decisions, admitted)
+                let (admitted, decisions) = self.ask(&checks, true);
+                return Verdict::new(&checks, decisions, admitted);
+            }
+            self.decide_sets(&checks, |model, set| {
+                model.refused_by_node(set).map_or_else(
+                    || {
+                        model.replay(node, set);
+                        model.ask(set, false)
+                    },
+                    |decisions| (false, decisions),
+                )
+            })
         });
         if let Some(verdict) = &verdict {
             self.envelopes.add(&checks, verdict, self.now);
         }
         Evaluation { outcome, checks, verdict, cost, tier, unlimited, now: self.now, by: None }
+    }
+
+    /// Decides the set of the enforced checks, and the set of each shadow rule.
+    fn decide_sets(
+        &mut self,
+        checks: &[Planned],
+        mut decide: impl FnMut(&mut Self, &[Planned]) -> (bool, Vec<Option<ExpectedDecision>>),
+    ) -> Verdict {
+        let (mut decisions, mut admitted, mut steps) = (Vec::new(), Vec::new(), Vec::new());
+        for set in checks.chunk_by(|one, other| {
+            one.shadow == other.shadow && (!one.shadow || one.rule == other.rule)
+        }) {
+            let (set_admitted, made) = decide(self, set);
+            let step = self.oracle.steps().wrapping_sub(1);
+            steps.extend((0..set.len()).map(|place| (step, place)));
+            admitted.extend(set.iter().map(|_| set_admitted));
+            decisions.extend(made);
+        }
+        let allowed =
+            checks.iter().zip(&admitted).all(|(check, admitted)| check.shadow || *admitted);
+        let verdict = Verdict::new(checks, decisions, allowed);
+        let verdict = Verdict { admitted, steps, ..verdict };
+        if !allowed {
+            self.release_shadow_slots(checks, &verdict);
+        }
+        verdict
+    }
+
+    /// Releases the slots that shadow rules took for a refused request.
+    fn release_shadow_slots(&mut self, checks: &[Planned], verdict: &Verdict) {
+        let mut releases = Vec::new();
+        for (place, (check, made)) in checks.iter().zip(&verdict.decisions).enumerate() {
+            if check.shadow && check.limit.holds() && made.is_some_and(|made| made.receipt) {
+                let (step, place) = verdict.steps[place];
+                let ask = AskSpec::Settle { step, check: place, actual: 0 };
+                releases.push(Planned { ask, alternative: false, ..check.clone() });
+            }
+        }
+        self.ask(&releases, true);
     }
 
     /// Returns the decisions on a set that is refused by limits of one node alone.
@@ -342,7 +407,7 @@ impl Model {
         if !self.shared || own.is_empty() || own.len() == checks.len() || queue {
             return None;
         }
-        if !checks.iter().any(|check| is_take(check) && !check.shadow) {
+        if !checks.iter().any(is_take) {
             return None;
         }
         // A refused set changes nothing, and reports the usage of each of its checks.
@@ -375,7 +440,6 @@ impl Model {
                 limit: handle,
                 key: check.key.clone(),
                 ask: check.ask,
-                gate: if check.shadow { Gate::Observe } else { Gate::Enforce },
                 or: check.alternative,
                 period: check.limit.period(self.now),
             }
@@ -388,13 +452,12 @@ impl Model {
 
     /// Stores the slots and reservations that a request received.
     fn remember(&mut self, step: u32, request: &Request, evaluation: &Evaluation) {
-        let index = self.oracle.steps().wrapping_sub(1);
-        let decisions = evaluation.verdict.as_ref().map(|verdict| &verdict.decisions);
+        let Some(verdict) = &evaluation.verdict else { return };
         let (mut held, mut charged) = (Vec::new(), Vec::new());
         for (place, check) in evaluation.receipts() {
-            let units = decisions.and_then(|made| made[place]).map_or(0, |made| made.granted);
-            let tier = evaluation.tier.clone();
-            let charge = Charge { check: check.clone(), step: index, place, units, tier };
+            let units = verdict.decisions[place].map_or(0, |made| made.granted);
+            let ((step, place), tier) = (verdict.steps[place], evaluation.tier.clone());
+            let charge = Charge { check: check.clone(), step, place, units, tier };
             if check.limit.holds() {
                 held.push(charge);
             } else if !check.limit.is_cooldown() {

@@ -32,5 +32,5 @@ mod rate_limit_info;
 
 pub use self::extract::{HeaderLines, request};
 pub use self::header::{Family, RateLimitHeader, Spelling};
-pub use self::problem::{FieldError, Problem};
-pub use self::rate_limit_info::{RateLimitInfo, RefusalKind, is_unasked};
+pub use self::problem::{Audience, FieldError, Problem};
+pub use self::rate_limit_info::{LimitOutcome, RateLimitInfo, RefusalKind};

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use http::StatusCode;
 use serde::Serialize;
-use sluicegate::Mode;
+use sluicegate_rules::Rule;
 
-use crate::rate_limit_info::{RateLimitInfo, RefusalKind};
+use crate::rate_limit_info::{LimitOutcome, RateLimitInfo, RefusalKind};
 
 /// A refusal as JSON: a document of its own, or the first fields of a verdict.
 #[derive(Debug, Serialize)]
@@ -24,6 +24,22 @@ pub struct Problem<'a> {
     upgrade: Option<Upgrade<'a>>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     errors: &'a [FieldError],
+}
+
+/// The readers of a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Audience {
+    /// The program that asked, and its operator.
+    Operator,
+    /// The caller that is refused.
+    Caller,
+}
+
+impl Audience {
+    /// Returns whether it may read the name and the state of a rule.
+    pub(crate) fn sees(self, rule: Option<&Rule>) -> bool {
+        self == Self::Operator || rule.is_none_or(Rule::is_reported)
+    }
 }
 
 /// One error in a request: the field, and the value that it needs.
@@ -59,7 +75,7 @@ impl<'a> Problem<'a> {
     pub fn undecided(status: StatusCode, detail: &'a str, errors: &'a [FieldError]) -> Self {
         Self {
             kind: "about:blank",
-            title: status.canonical_reason().unwrap_or("Error"),
+            title: title_of(status.as_u16()),
             status: status.as_u16(),
             detail: Cow::Borrowed(detail),
             violated_policies: None,
@@ -68,17 +84,19 @@ impl<'a> Problem<'a> {
             errors,
         }
     }
+}
 
-    /// Removes the names of the violated limits, which may be hidden from callers.
-    #[must_use]
-    pub fn for_callers(self) -> Self {
-        Self { violated_policies: None, ..self }
-    }
+/// Returns the title of a status.
+fn title_of(status: u16) -> &'static str {
+    let status = StatusCode::from_u16(status).ok();
+    status.and_then(|status| status.canonical_reason()).unwrap_or("Error")
 }
 
 impl<'a> RateLimitInfo<'a> {
     /// Returns the problem for a refusal with this status; `None` if the request is allowed.
-    pub fn problem(&self, status: u16) -> Option<Problem<'a>> {
+    ///
+    /// That for callers names no rule that is left out of headers.
+    pub fn problem(&self, status: u16, audience: Audience) -> Option<Problem<'a>> {
         let kind = self.refused()?;
         let (name, title) = match kind {
             RefusalKind::Quota => {
@@ -92,8 +110,8 @@ impl<'a> RateLimitInfo<'a> {
                 "https://iana.org/assignments/http-problem-types#abnormal-usage-detected",
                 "Abnormal usage detected",
             ),
-            RefusalKind::Listed => ("about:blank", "Forbidden"),
-            RefusalKind::Unidentified => ("about:blank", "Unauthorized"),
+            // Without a type the title is that of the status.
+            RefusalKind::Listed | RefusalKind::Unidentified => ("about:blank", title_of(status)),
         };
         let upgrade = Upgrade {
             url: self.settings.upgrade_url.as_deref(),
@@ -105,36 +123,19 @@ impl<'a> RateLimitInfo<'a> {
             kind: name,
             title,
             status,
-            detail: self.detail(kind),
-            violated_policies: self.decided.map(|_| self.violated()),
-            tier: self.tier,
+            detail: self.detail(kind, audience),
+            violated_policies: self.has_checks().then(|| self.violated(audience)),
+            tier: self.tier(),
             upgrade: has_upgrade.then_some(upgrade),
             errors: &[],
         })
     }
 
     /// Returns the names of all limits that refuse the request.
-    ///
-    /// They include those of rules that are left out of headers: use
-    /// [`for_callers`](Problem::for_callers) for a body that callers may read.
-    fn violated(&self) -> Vec<Cow<'a, str>> {
-        let mut violated: Vec<Cow<'a, str>> = Vec::new();
-        let Some((checks, verdict)) = self.decided else { return violated };
-        let mut before_term = 0;
-        for (index, (check, decision)) in checks.iter().zip(verdict.decisions()).enumerate() {
-            if !check.is_alternative() {
-                before_term = violated.len();
-            }
-            let Some(decision) = decision.as_ref().filter(|_| check.mode() == Mode::Enforce) else {
-                continue;
-            };
-            if decision.is_allowed() {
-                // A term is fulfilled if one of its alternatives admits.
-                violated.truncate(before_term);
-            } else {
-                violated.push(self.policy(index, check));
-            }
-        }
-        violated
+    fn violated(&self, audience: Audience) -> Vec<Cow<'a, str>> {
+        let refuses = |limit: &LimitOutcome<'_>| {
+            !limit.is_shadow && !limit.term_admits && audience.sees(limit.rule)
+        };
+        self.limits().filter(refuses).map(|limit| self.policy_name(&limit)).collect()
     }
 }

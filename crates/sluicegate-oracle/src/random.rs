@@ -6,7 +6,7 @@ mod quotas;
 use std::collections::{BTreeMap, VecDeque};
 
 use self::changes::Changes;
-use crate::trace::{AlgorithmSpec, AskSpec, CheckSpec, Expected, Gate, LimitSpec, Step};
+use crate::trace::{AlgorithmSpec, AskSpec, CheckSpec, Expected, LimitSpec, Step};
 use sluicegate_testkit::Rng;
 
 /// The most steps that a settle or renew may reach back.
@@ -209,16 +209,11 @@ impl Walk {
                     _ => (handle, key),
                 };
                 let ask = self.ask(&limit, &key);
-                CheckSpec { limit, key, ask, gate: Gate::Enforce, or: false, period: None }
+                CheckSpec { limit, key, ask, or: false, period: None }
             };
             let name = self.limits[&check.limit].name.clone();
             handles.insert(name, check.limit.clone());
             check.or = index > 0 && self.rng.one_in(5);
-            // Shadows come together: a single one has no alternatives.
-            let shadows = check.or && checks.last().is_some_and(|last| last.gate == Gate::Observe);
-            if self.rng.one_in(if shadows { 2 } else { 8 }) {
-                check.gate = Gate::Observe;
-            }
             check.period = self.limits[&check.limit].algorithm.period_of(self.now);
             if check.period.is_some() && self.rng.one_in(300) {
                 // A caller that computed its period too early, or not at all.
@@ -261,7 +256,7 @@ impl Walk {
             };
             AskSpec::Settle { step, check, actual }
         };
-        CheckSpec { limit, key: open.key, ask, gate: Gate::Enforce, or: false, period: None }
+        CheckSpec { limit, key: open.key, ask, or: false, period: None }
     }
 
     fn ask(&mut self, handle: &str, key: &str) -> AskSpec {

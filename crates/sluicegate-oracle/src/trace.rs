@@ -154,34 +154,12 @@ pub struct CheckSpec {
     pub key: String,
     /// The operation.
     pub ask: AskSpec,
-    /// Whether a refusal may refuse the set.
-    #[serde(default, skip_serializing_if = "Gate::is_enforce")]
-    pub gate: Gate,
     /// Whether this check is an alternative in the term of the check before it.
     #[serde(default, skip_serializing_if = "is_false")]
     pub or: bool,
     /// The period `[start, end)` that contains the time of the step; fixed windows only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub period: Option<(u64, u64)>,
-}
-
-/// Whether a check may refuse its set.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Gate {
-    /// A refusal refuses the term, unless an alternative admits.
-    #[default]
-    Enforce,
-    /// A refusal is only reported.
-    Observe,
-}
-
-impl Gate {
-    /// Whether this is [`Gate::Enforce`].
-    #[allow(clippy::trivially_copy_pass_by_ref, reason = "the shape serde asks for")]
-    pub fn is_enforce(&self) -> bool {
-        *self == Gate::Enforce
-    }
 }
 
 /// The operation of a check on its cell.

@@ -11,8 +11,7 @@ local function read_check(args, at, cells)
   local check = {
     cell = cells[cell],
     remembered = cells[remembered],
-    observed = shape % 2 == 1,
-    alternative = shape >= 2,
+    alternative = shape == 1,
     algorithm = algorithm,
     limit = limit,
     ask = ask,
@@ -188,31 +187,23 @@ local function decide(checks, first, last)
     checks[index].cell.staged = 0
   end
   local undo, freed, admitted = {}, {}, true
-  local enforced, met, shadow_met = false, false, false
+  local met = true
   for index = first, last do
     local check = checks[index]
-    if not check.alternative then
-      admitted = admitted and (met or not enforced)
-      enforced, met, shadow_met = false, false, false
+    if index == first or not check.alternative then
+      admitted = admitted and met
+      met = false
     end
-    local is_met = met
-    if check.observed then
-      is_met = shadow_met
-    end
-    if not is_met then
+    if not met then
       local granted = ask(check, undo, freed)
-      if check.observed then
-        shadow_met = granted ~= nil
-      else
-        enforced, met = true, granted ~= nil
-      end
+      met = granted ~= nil
       if granted and check.ask == TAKE and not check.algorithm.uses_nothing_up then
         check.granted = granted
         check.cell.staged = check.cell.staged + granted
       end
     end
   end
-  if admitted and (met or not enforced) then
+  if admitted and met then
     for index = first, last do
       local granted = checks[index].granted
       if granted and granted > 0 then

@@ -96,11 +96,11 @@ impl<'p> RequestPlan<'p> {
         }
     }
 
-    /// The combined plan of several requests; refused if one of them is refused without a check.
-    pub(crate) fn together(
-        rules: &'p RuleSet,
-        parts: impl IntoIterator<Item = &'p Self> + Clone,
-    ) -> Self {
+    /// The combined plan of several requests, and the places of each of their checks in it.
+    ///
+    /// Refused if one of them is refused without a check. The checks of a shadow rule are one set,
+    /// as those of all enforced rules are.
+    pub(crate) fn together(rules: &'p RuleSet, parts: &[&'p Self]) -> (Self, Vec<Vec<usize>>) {
         let mut whole = Self {
             rules,
             outcome: PlanOutcome::Check,
@@ -110,18 +110,53 @@ impl<'p> RequestPlan<'p> {
             tier: None,
             unlimited: false,
         };
+        let mut places: Vec<Vec<usize>> = Vec::with_capacity(parts.len());
         for part in parts {
-            for (index, check) in part.plan.checks().iter().enumerate() {
+            let required = part.plan.required();
+            let first = whole.rule_indexes.len();
+            for (index, check) in required.iter().enumerate() {
                 whole.plan.require(*check);
-                whole.rule_indexes.push(part.rule_indexes.get(index).copied().unwrap_or(NO_RULE));
+                whole.rule_indexes.push(part.rule_index_at(index));
             }
+            places.push((first..whole.rule_indexes.len()).collect());
             whole.cost = whole.cost.max(part.cost);
             whole.tier = whole.tier.or(part.tier);
             if part.is_refused() && !whole.is_refused() {
                 whole.outcome = part.outcome;
             }
         }
-        whole
+        whole.observe_together(parts, &mut places);
+        (whole, places)
+    }
+
+    /// Adds the shadows of these plans, one for each rule.
+    fn observe_together(&mut self, parts: &[&'p Self], places: &mut [Vec<usize>]) {
+        let mut rules: Vec<u32> = Vec::new();
+        for part in parts {
+            for rule in part.rule_indexes.iter().skip(part.plan.required().len()) {
+                if !rules.contains(rule) {
+                    rules.push(*rule);
+                }
+            }
+        }
+        for rule in rules {
+            let mut checks: Vec<Check<'p>> = Vec::new();
+            for (part, own) in parts.iter().zip(&mut *places) {
+                own.resize(part.plan.checks().len(), 0);
+                let shadows = part.plan.checks().iter().enumerate();
+                let shadows = shadows.skip(part.plan.required().len());
+                for (index, check) in shadows.filter(|(at, _)| part.rule_indexes[*at] == rule) {
+                    own[index] = self.rule_indexes.len();
+                    self.rule_indexes.push(rule);
+                    checks.push(*check);
+                }
+            }
+            self.plan.observe(checks);
+        }
+    }
+
+    fn rule_index_at(&self, check: usize) -> u32 {
+        self.rule_indexes.get(check).copied().unwrap_or(NO_RULE)
     }
 
     /// Sets the time after which the client no longer waits for the answer.
@@ -169,7 +204,7 @@ impl<'p> RequestPlan<'p> {
         self.cost
     }
 
-    /// The tier of the caller; `None` if no rule needed it.
+    /// The tier of the caller; `None` if the rules have no tiers.
     pub fn tier(&self) -> Option<&'p str> {
         self.tier
     }
@@ -216,7 +251,7 @@ impl RuleSet {
         if let Some((identity, rule)) = planning.missing {
             outcome = PlanOutcome::Unidentified { identity, rule };
         }
-        let tier = context.cached_tier().and_then(|tier| Some(self.tiers.as_ref()?.name(tier)));
+        let tier = context.tier().and_then(|tier| Some(self.tiers.as_ref()?.name(tier)));
         let mut planned = RequestPlan {
             rules: self,
             outcome,
@@ -229,16 +264,12 @@ impl RuleSet {
         if outcome == PlanOutcome::Check {
             let buffer: &'p PlanBuffer = planning.buffer;
             let (applied, rescales) = (&planning.applied, &planning.rescales);
-            for one in applied {
-                planned.emit(one, rescales, purpose, buffer);
-            }
+            planned.emit_all(applied, rescales, purpose, buffer);
             if planned.plan.checks().len() > MOST_CHECKS && !rescales.is_empty() {
                 // Skip the rescales: a missed rescale is better than a request that cannot be
                 // decided.
                 (planned.plan, planned.rule_indexes) = (Plan::new(), SmallVec::new());
-                for one in applied {
-                    planned.emit(one, &[], purpose, buffer);
-                }
+                planned.emit_all(applied, &[], purpose, buffer);
             }
         }
         planned

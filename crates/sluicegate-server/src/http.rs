@@ -32,7 +32,6 @@ use tracing::error;
 
 use self::connection_timer::ConnectionTimer;
 use self::request_error::RequestError;
-pub(crate) use self::response::CheckResponse;
 pub(crate) use self::route::Route;
 use crate::context::Context;
 use crate::metrics;

@@ -110,9 +110,8 @@ pub use plan::Plan;
 pub use set_id::next_set_id;
 pub use sluicegate_core::{
     Algorithm, Answer, Calendar, ChargeId, Check, Cooldown, Cost, CostTooLarge, Decision,
-    Escalation, Key, Limit, LimitError, Mode, OnStoreError, Operation, ParseQuotaError, Per,
-    Period, Quota, QuotaError, Receipt, Refusal, Ruling, Scope, Set, Slices, Span, Spec, State,
-    Take, Time,
+    Escalation, Key, Limit, LimitError, OnStoreError, Operation, ParseQuotaError, Per, Period,
+    Quota, QuotaError, Receipt, Refusal, Ruling, Scope, Set, Slices, Span, Spec, State, Take, Time,
 };
 pub use store::{Applied, Batch, DecidedBy, Store, SyncStore};
 pub use verdict::{Strictest, Verdict};

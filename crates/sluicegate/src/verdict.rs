@@ -1,12 +1,11 @@
 //! The verdict on a request: its decisions combined, with the strictest one.
 
-mod split_by_plan;
-
 use std::cmp::{Ordering, Reverse};
 
-use sluicegate_core::{Check, Decision, Mode, Operation, Refusal, Ruling, Span, Time};
+use sluicegate_core::{Check, Decision, Operation, Refusal, Ruling, Span, Time};
 use smallvec::SmallVec;
 
+use crate::plan::{Plan, PlanView};
 use crate::store::{Applied, DecidedBy};
 
 /// One decision per check of a plan.
@@ -20,6 +19,16 @@ pub struct Verdict {
     strictest: Option<usize>,
     retry_after: Option<Span>,
     delay: Span,
+    by: DecidedBy,
+    shadows: SmallVec<[ShadowVerdict; 1]>,
+}
+
+/// The verdict on a shadow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct ShadowVerdict {
+    /// The index of its first check in the plan.
+    first: usize,
+    allowed: bool,
     by: DecidedBy,
 }
 
@@ -38,12 +47,13 @@ impl Verdict {
     pub(crate) fn unresolved(checks: usize) -> Self {
         // Filled in place, because a verdict is too large to be copied.
         let mut verdict = Self {
-            allowed: false,
+            allowed: true,
             decisions: Decisions::new(),
             strictest: None,
             retry_after: None,
             delay: Span::ZERO,
             by: DecidedBy::Store,
+            shadows: SmallVec::new(),
         };
         verdict.decisions.resize(checks, None);
         verdict
@@ -58,19 +68,34 @@ impl Verdict {
     ///
     /// For decisions of [`try_check_batch`](crate::Limiter::try_check_batch).
     pub fn of_one(check: &Check<'_>, decision: Decision) -> Self {
-        let stands = decision.is_allowed() || check.mode() == Mode::Shadow;
-        let ruling = if stands { Ruling::Admitted } else { Ruling::Refused };
         let mut verdict = Self::unresolved(0);
         verdict.decisions.push(Some(decision));
-        verdict.resolve(std::slice::from_ref(check), Applied::by_store(ruling, Time::EPOCH));
+        let ruling = if decision.is_allowed() { Ruling::Admitted } else { Ruling::Refused };
+        verdict.resolve_required(std::slice::from_ref(check), ruling, DecidedBy::Store);
         verdict
     }
 
-    /// Combines the decisions.
-    pub(crate) fn resolve(&mut self, checks: &[Check<'_>], applied: Applied) {
-        let decisions = &self.decisions;
-        self.allowed = applied.ruling == Ruling::Admitted;
-        self.by = applied.by;
+    /// Combines the decisions; `applied` has the outcome of each set of the plan.
+    #[inline]
+    pub(crate) fn resolve(&mut self, plan: PlanView<'_>, applied: &[Applied]) {
+        let mut applied = applied.iter();
+        let required = plan.required();
+        if required > 0
+            && let Some(outcome) = applied.next()
+        {
+            self.resolve_required(&plan.checks[..required], outcome.ruling, outcome.by);
+        }
+        self.shadows.extend(plan.shadow_ranges().zip(applied).map(|(range, outcome)| {
+            let allowed = outcome.ruling == Ruling::Admitted;
+            ShadowVerdict { first: range.start, allowed, by: outcome.by }
+        }));
+    }
+
+    /// Combines the decisions on the requirements.
+    fn resolve_required(&mut self, checks: &[Check<'_>], ruling: Ruling, by: DecidedBy) {
+        let decisions = &self.decisions[..checks.len()];
+        self.allowed = ruling == Ruling::Admitted;
+        self.by = by;
         if self.allowed {
             self.strictest = tightest(checks, decisions);
             self.delay = longest_delay(checks, decisions);
@@ -81,9 +106,48 @@ impl Verdict {
         }
     }
 
-    /// Returns the origin of the decision.
+    /// Returns the verdict on a plan whose checks are among those of this verdict.
+    ///
+    /// `places` has the index of each check of the plan. A plan is allowed unless its own
+    /// requirements refuse, even if others of this verdict do: then nothing was charged to it
+    /// either.
+    pub fn part(&self, plan: &Plan<'_>, places: &[usize]) -> Self {
+        let mut verdict = Self::unresolved(places.len());
+        for (own, place) in verdict.decisions.iter_mut().zip(places) {
+            *own = self.decisions[*place];
+        }
+        let plan = plan.view();
+        let applied: SmallVec<[Applied; 4]> = plan
+            .set_ranges()
+            .map(|range| {
+                let place = places[range.start];
+                let refuses = blocker(&plan.checks[range.clone()], &verdict.decisions[range]);
+                let stands = self.is_admitted(place) || refuses.is_none();
+                let ruling = if stands { Ruling::Admitted } else { Ruling::Refused };
+                Applied { ruling, now: Time::EPOCH, by: self.by_of(place) }
+            })
+            .collect();
+        verdict.resolve(plan, &applied);
+        verdict
+    }
+
+    /// Returns the origin of the decision on the requirements.
     pub const fn by(&self) -> DecidedBy {
         self.by
+    }
+
+    /// Returns the origin of the decision on a check: that of the set it belongs to.
+    pub fn by_of(&self, check: usize) -> DecidedBy {
+        self.shadow_of(check).map_or(self.by, |shadow| shadow.by)
+    }
+
+    /// Returns whether the set that a check belongs to was admitted.
+    pub fn is_admitted(&self, check: usize) -> bool {
+        self.shadow_of(check).map_or(self.allowed, |shadow| shadow.allowed)
+    }
+
+    fn shadow_of(&self, check: usize) -> Option<&ShadowVerdict> {
+        self.shadows.iter().rev().find(|shadow| shadow.first <= check)
     }
 
     /// Returns whether the request may proceed.
@@ -101,7 +165,7 @@ impl Verdict {
     /// Returns the decision that determines the verdict.
     ///
     /// If refused, the one that blocks the longest; if allowed, the one with the smallest share
-    /// left. `None` only for a plan without checks.
+    /// left. `None` only for a plan without requirements.
     pub fn strictest(&self) -> Option<Strictest<'_>> {
         let check = self.strictest?;
         Some(Strictest { check, decision: self.decisions[check].as_ref()? })
@@ -121,23 +185,15 @@ impl Verdict {
     }
 }
 
-fn enforced<'a>(
-    checks: &'a [Check<'_>],
-    decisions: &'a [Option<Decision>],
-) -> impl Iterator<Item = (usize, &'a Decision)> {
-    let modes = checks.iter().map(Check::mode);
-    modes
-        .zip(decisions)
-        .enumerate()
-        .filter(|(_, (mode, _))| *mode == Mode::Enforce)
-        .filter_map(|(index, (_, decision))| Some((index, decision.as_ref()?)))
+fn decided(decisions: &[Option<Decision>]) -> impl Iterator<Item = (usize, &Decision)> {
+    decisions.iter().enumerate().filter_map(|(index, decision)| Some((index, decision.as_ref()?)))
 }
 
 /// Returns the longest delay of the checks that admitted a request.
 ///
 /// Of each requirement, the check that allows is the one that admits.
 fn longest_delay(checks: &[Check<'_>], decisions: &[Option<Decision>]) -> Span {
-    let admitted = enforced(checks, decisions).filter(|(_, decision)| decision.is_allowed());
+    let admitted = decided(decisions).filter(|(_, decision)| decision.is_allowed());
     let delays =
         admitted.map(|(index, decision)| decision.delay() + checks[index].delay_if_admitted());
     delays.max().unwrap_or_default()
@@ -148,35 +204,17 @@ fn longest_delay(checks: &[Check<'_>], decisions: &[Option<Decision>]) -> Span {
 /// Of its alternatives, the one that opens first.
 fn blocker(checks: &[Check<'_>], decisions: &[Option<Decision>]) -> Option<usize> {
     let mut blockers: SmallVec<[(usize, Refusal); 4]> = SmallVec::new();
-    let mut term_admits = false;
-    let mut in_term = false;
-    for (index, check) in checks.iter().enumerate() {
-        if !check.is_alternative() {
-            (term_admits, in_term) = (false, false);
-        }
-        let Some(decision) = decisions[index].as_ref() else { continue };
-        if check.mode() == Mode::Shadow || term_admits {
+    let mut start = 0;
+    for term in checks.chunk_by(|_, next| next.is_alternative()) {
+        let range = start..start + term.len();
+        start = range.end;
+        let made = || decided(&decisions[range.clone()]);
+        if made().any(|(_, decision)| decision.is_allowed()) {
             continue;
         }
-        match decision.refusal() {
-            None => {
-                term_admits = true;
-                if in_term {
-                    blockers.pop();
-                }
-            }
-            Some(refusal) if !in_term => {
-                in_term = true;
-                blockers.push((index, refusal));
-            }
-            Some(refusal) => {
-                if let Some(last) = blockers.last_mut()
-                    && severity(refusal) < severity(last.1)
-                {
-                    *last = (index, refusal);
-                }
-            }
-        }
+        let refusals = made().filter_map(|(index, decision)| Some((index, decision.refusal()?)));
+        let opens_first = refusals.min_by_key(|(_, refusal)| severity(*refusal));
+        blockers.extend(opens_first.map(|(index, refusal)| (range.start + index, refusal)));
     }
     // The first of equals, so that the result depends on the order of the plan alone.
     let longest = blockers.iter().enumerate();
@@ -199,8 +237,8 @@ fn severity(refusal: Refusal) -> (u8, Span) {
 /// Not a rescale: its usage is that before the take that follows it.
 fn tightest(checks: &[Check<'_>], decisions: &[Option<Decision>]) -> Option<usize> {
     let tells = |index: usize| matches!(checks[index].operation(), Operation::Rescale { .. });
-    let allowed = enforced(checks, decisions)
-        .filter(|(index, decision)| decision.is_allowed() && !tells(*index));
+    let allowed =
+        decided(decisions).filter(|(index, decision)| decision.is_allowed() && !tells(*index));
     let tightest = allowed.min_by(|(_, a), (_, b)| by_share_left(a, b));
     let any = || decisions.iter().position(Option::is_some);
     tightest.map(|(index, _)| index).or_else(any)
@@ -231,7 +269,6 @@ mod tests {
                 check.delayed(Span::from_secs(5)),
                 check,
                 check.delayed(Span::from_secs(5)),
-                check.observed(),
                 check.cost(Cost::from(3)),
                 check.cost(Cost::ZERO),
             ] {

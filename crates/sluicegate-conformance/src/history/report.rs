@@ -2,7 +2,7 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use sluicegate::{Answer, Applied, ChargeId, Check, Decision, Mode, Operation, Ruling, Span, Time};
+use sluicegate::{Answer, Applied, ChargeId, Check, Decision, Operation, Ruling, Span, Time};
 
 use super::invocation::Invocation;
 use super::search::{self, NotLinearizable};
@@ -95,9 +95,8 @@ impl Display for CheckLine<'_, '_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         let check = self.0;
         let or = if check.is_alternative() { "or " } else { "" };
-        let mode = if check.mode() == Mode::Shadow { "observed " } else { "" };
         let key = String::from_utf8_lossy(check.key());
-        write!(f, "{or}{mode}{}({key}) ", check.limit().name())?;
+        write!(f, "{or}{}({key}) ", check.limit().name())?;
         match check.operation() {
             Operation::Take(take) if take.most() == 0 => f.write_str("peek"),
             Operation::Take(take) => {

@@ -1,6 +1,6 @@
 //! The script of a thread, generated beforehand so that its calls follow each other closely.
 
-use sluicegate::{Check, Cost, Mode, Operation, Receipt, Span};
+use sluicegate::{Check, Cost, Operation, Receipt, Span};
 
 use super::pool::Pool;
 use sluicegate_testkit::Rng;
@@ -86,9 +86,6 @@ impl<'a> ScriptedCheck<'a> {
             _ => pool.check(rng),
         };
         check = bare(&check).with_operation(random_operation(pool, &check, rng));
-        if rng.one_in(6) {
-            check = check.observed();
-        }
         if last.is_some() && rng.one_in(4) {
             check = check.or_else();
         }
@@ -108,9 +105,6 @@ impl<'a> ScriptedCheck<'a> {
         } else {
             Operation::Settle { receipt: *receipt, actual: later.actual }
         });
-        if self.check.mode() == Mode::Shadow {
-            check = check.observed();
-        }
         if self.check.is_alternative() {
             check = check.or_else();
         }

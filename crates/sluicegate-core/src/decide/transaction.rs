@@ -1,10 +1,9 @@
-//! The general path of a decision: terms, shadows, settlements, rollback.
+//! The general path of a decision: terms, settlements, rollback.
 
 use core::ops::Range;
 
 use super::{CellRef, Ruling};
 use crate::algorithm::EvalContext;
-use crate::check::Mode;
 use crate::decision::{Answer, Decision, Refusal};
 use crate::operation::{Operation, Take};
 use crate::receipt::Receipt;
@@ -23,43 +22,6 @@ pub(super) struct SetTransaction<'d> {
 
 /// Previous states of cells, oldest first, to restore if the set is refused.
 type Undo = Vec<(usize, State)>;
-
-/// The state of a term while its checks are evaluated.
-#[derive(Clone, Copy, Default)]
-struct Term {
-    /// One of its checks is enforcing.
-    enforced: bool,
-    /// An enforcing check has admitted.
-    admitted: bool,
-    /// A shadow check has admitted. Shadows are independent of the enforcing checks, because they
-    /// stand in for a term of their own.
-    shadow_admitted: bool,
-}
-
-impl Term {
-    fn admits(self) -> bool {
-        self.admitted || !self.enforced
-    }
-
-    /// Returns whether a check with this mode is not needed any more.
-    fn is_satisfied(self, mode: Mode) -> bool {
-        match mode {
-            Mode::Enforce => self.admitted,
-            Mode::Shadow => self.shadow_admitted,
-        }
-    }
-
-    /// Records the decision of a check with this mode.
-    fn record(&mut self, mode: Mode, decision: &Decision) {
-        match mode {
-            Mode::Enforce => {
-                self.enforced = true;
-                self.admitted |= decision.is_allowed();
-            }
-            Mode::Shadow => self.shadow_admitted |= decision.is_allowed(),
-        }
-    }
-}
 
 impl<'d> SetTransaction<'d> {
     fn context(&self, index: usize) -> EvalContext<'d> {
@@ -115,23 +77,21 @@ impl<'d> SetTransaction<'d> {
     /// Decides the terms in `range`, all or nothing.
     pub(super) fn decide(&mut self, range: Range<usize>) -> Ruling {
         let mut undo = Undo::new();
-        let mut admitted = true;
-        let mut term = Term::default();
+        // Whether all terms before the current one admit, and whether the current one does.
+        let (mut admitted, mut term_admits) = (true, true);
         for index in range.clone() {
-            let check = &self.set.checks[index];
-            if !check.is_alternative() {
-                admitted &= term.admits();
-                term = Term::default();
+            if index == range.start || !self.set.checks[index].is_alternative() {
+                admitted &= term_admits;
+                term_admits = false;
             }
-            if term.is_satisfied(check.mode()) {
-                self.decisions[index] = None;
-                continue;
+            self.decisions[index] = None;
+            if !term_admits {
+                let decision = self.execute(range.start, index, &mut undo);
+                term_admits = decision.is_allowed();
+                self.decisions[index] = Some(decision);
             }
-            let decision = self.execute(range.start, index, &mut undo);
-            term.record(check.mode(), &decision);
-            self.decisions[index] = Some(decision);
         }
-        if admitted && term.admits() {
+        if admitted && term_admits {
             for index in range {
                 self.commit(index);
             }

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use sluicegate_core::{
-    CellRef, ChargeId, Check, Cooldown, Cost, Decision, Limit, LimitError, Mode, Operation, Quota,
+    CellRef, ChargeId, Check, Cooldown, Cost, Decision, Limit, LimitError, Operation, Quota,
     Ruling, Set, Slices, Span, State, Time, decide,
 };
 
@@ -242,11 +242,10 @@ fn it_runs_first_wherever_in_the_set_it_is() {
     let mut caller = TieredCaller::new();
     caller.take(START, &bucket("100/min"), 90);
     let check = Check::new(&to, "key");
-    let shadow = check.with_operation(rescale(from)).observed();
-    assert_eq!(shadow.mode(), Mode::Shadow);
-    let (ruling, [taken, shadowed]) = caller.apply(START, [check.cost(Cost::from(9_910)), shadow]);
+    let change = check.with_operation(rescale(from));
+    let (ruling, [taken, changed]) = caller.apply(START, [check.cost(Cost::from(9_910)), change]);
     assert_eq!(ruling, Ruling::Admitted);
-    assert_eq!((taken.remaining(), shadowed.remaining()), (0, 0));
+    assert_eq!((taken.remaining(), changed.remaining()), (0, 0));
 }
 
 #[test]

@@ -29,7 +29,7 @@ pub(crate) fn group(
     let mut body = Value::Null;
     if any_over {
         head.insert("content-type".into(), json!("application/problem+json"));
-        body = match problem(whole, file, STATUS, false) {
+        body = match problem(whole, file, STATUS, true) {
             Some(problem) => Value::Object(problem),
             None => json!({
                 "type": "https://iana.org/assignments/http-problem-types#quota-exceeded",

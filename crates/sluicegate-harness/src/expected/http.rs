@@ -198,14 +198,13 @@ impl Summary {
 
 fn decisions(evaluation: &Evaluation, file: &RuleFile) -> Vec<Value> {
     let Some(verdict) = &evaluation.verdict else { return Vec::new() };
-    let mut before_refused = false;
     let mut out = Vec::new();
-    for (check, made) in evaluation.checks.iter().zip(&verdict.decisions) {
+    let made = verdict.decisions.iter().zip(&verdict.admitted);
+    for (check, (made, admitted)) in evaluation.checks.iter().zip(made) {
         let Some(made) = made else { continue };
-        let soft = check.alternative && before_refused && verdict.allowed && made.allowed;
-        before_refused = !made.allowed;
+        let soft = check.alternative && *admitted && made.allowed;
         if !check.is_rescale() {
-            out.push(decision(check, made, file, verdict.allowed, soft));
+            out.push(decision(check, made, file, *admitted, soft));
         }
     }
     out
@@ -229,7 +228,7 @@ fn decision(
         let mode = if rule.shadow { "shadow" } else { "enforce" };
         out.insert("mode".into(), json!(mode));
     }
-    out.insert("limit_name".into(), json!(check.limit.name));
+    out.insert("limit_name".into(), json!(check.limit.policy));
     out.insert("algorithm".into(), json!(check.limit.algorithm));
     out.insert("allowed".into(), json!(made.allowed));
     if soft {

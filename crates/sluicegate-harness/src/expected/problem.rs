@@ -4,7 +4,7 @@ use serde_json::{Map, Value, json};
 use sluicegate_oracle::trace::Reason;
 
 use super::seconds;
-use crate::model::{Evaluation, Outcome, span};
+use crate::model::{Evaluation, Outcome, Planned, span};
 use crate::rule_file::{RuleFile, UPGRADE};
 
 /// The kind of a refusal.
@@ -46,7 +46,7 @@ pub(super) fn kind(evaluation: &Evaluation) -> Option<Kind> {
     })
 }
 
-/// The fields of the problem, for the operator; callers do not see the violated policies.
+/// The fields of the problem; callers do not see rules that are hidden.
 pub(super) fn problem(
     evaluation: &Evaluation,
     file: &RuleFile,
@@ -59,16 +59,25 @@ pub(super) fn problem(
         Kind::Quota => (registered("quota-exceeded"), "Quota exceeded"),
         Kind::Abuse => (registered("abnormal-usage-detected"), "Abnormal usage detected"),
         Kind::Capacity => (registered("temporary-reduced-capacity"), "Temporary reduced capacity"),
-        Kind::Listed => ("about:blank".to_owned(), "Forbidden"),
-        Kind::Unidentified => ("about:blank".to_owned(), "Unauthorized"),
+        // The title is that of the status.
+        Kind::Listed | Kind::Unidentified => (
+            "about:blank".to_owned(),
+            match status {
+                401 => "Unauthorized",
+                403 => "Forbidden",
+                429 => "Too Many Requests",
+                other => unreachable!("no answer has the status {other}"),
+            },
+        ),
     };
     let mut out = Map::new();
     out.insert("type".into(), json!(name));
     out.insert("title".into(), json!(title));
     out.insert("status".into(), json!(status));
-    out.insert("detail".into(), json!(detail(evaluation, file)));
-    if evaluation.verdict.is_some() && !for_callers {
-        out.insert("violated-policies".into(), json!(violated(evaluation)));
+    out.insert("detail".into(), json!(detail(evaluation, file, for_callers)));
+    if evaluation.verdict.is_some() {
+        let violated = violated(evaluation, file, for_callers);
+        out.insert("violated-policies".into(), json!(violated));
     }
     if let Some(tier) = &evaluation.tier {
         out.insert("tier".into(), json!(tier));
@@ -79,10 +88,18 @@ pub(super) fn problem(
     Some(out)
 }
 
-fn detail(evaluation: &Evaluation, file: &RuleFile) -> String {
+fn is_hidden(check: &Planned, file: &RuleFile) -> bool {
+    check.rule.and_then(|rule| file.rules.get(rule)).is_some_and(|rule| rule.hidden)
+}
+
+fn detail(evaluation: &Evaluation, file: &RuleFile, for_callers: bool) -> String {
     match &evaluation.outcome {
         Outcome::Blocked => return "the caller is on the block-list".to_owned(),
         Outcome::Unidentified { identity, rule } => {
+            let hidden = file.rules.iter().any(|one| one.name == *rule && one.hidden);
+            if for_callers && hidden {
+                return format!("the request does not have the identity `{identity}`");
+            }
             return format!(
                 "the rule `{rule}` needs the identity `{identity}`, and the request does not have it"
             );
@@ -99,6 +116,12 @@ fn detail(evaluation: &Evaluation, file: &RuleFile) -> String {
     let rule = check.rule.and_then(|rule| file.rules.get(rule));
     if let Some(message) = rule.and_then(|rule| rule.message.clone()) {
         return message;
+    }
+    if for_callers && is_hidden(check, file) {
+        return match made.retry_after_us {
+            Some(wait) => format!("the request is refused; come back in {}", waiting(wait)),
+            None => "the request is refused".to_owned(),
+        };
     }
     let (policy, most) = (&check.limit.policy, made.limit);
     let wait = waiting(made.retry_after_us.unwrap_or(0));
@@ -136,7 +159,7 @@ fn waiting(micros: u64) -> String {
 }
 
 /// The names of all limits that refuse.
-fn violated(evaluation: &Evaluation) -> Vec<&str> {
+fn violated<'e>(evaluation: &'e Evaluation, file: &RuleFile, for_callers: bool) -> Vec<&'e str> {
     let mut out: Vec<&str> = Vec::new();
     let Some(verdict) = &evaluation.verdict else { return out };
     let mut term_start = 0;
@@ -146,6 +169,7 @@ fn violated(evaluation: &Evaluation) -> Vec<&str> {
         }
         match made.filter(|_| !check.shadow) {
             Some(made) if made.allowed => out.truncate(term_start),
+            Some(_) if for_callers && is_hidden(check, file) => {}
             Some(_) => out.push(&check.limit.policy),
             None => {}
         }

@@ -27,7 +27,7 @@ pub(crate) fn settled(settlement: &Settlement, cost: u64, file: &RuleFile) -> Va
         };
         json!({
             "rule": check.rule.and_then(|rule| file.rules.get(rule)).map(|rule| &rule.name),
-            "limit_name": check.limit.name,
+            "limit_name": check.limit.policy,
             "algorithm": check.limit.algorithm,
             "settled": made.allowed,
             "reason": made.reason.map(reason_word),

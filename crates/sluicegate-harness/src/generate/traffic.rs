@@ -343,9 +343,13 @@ impl Traffic<'_> {
         }
         if fault != Fault::Flush {
             let look = Request { cost: Some(0), ..request.clone() };
-            let refused = !self.model.check(0, node, Via::Http, &look).is_allowed();
-            let at = self.model.now() + OUTAGE_US;
-            self.model.check_without_store(node, &request, refused, at);
+            let looked = self.model.check(0, node, Via::Http, &look);
+            if looked.has_refused_set_beside_another() {
+                fault = Fault::Flush;
+            } else {
+                let at = self.model.now() + OUTAGE_US;
+                self.model.check_without_store(node, &request, !looked.is_allowed(), at);
+            }
         }
         self.model.forget_shared();
         // A store that lost its data has no record of settled reservations.

@@ -72,7 +72,8 @@ fn standing(evaluation: &Evaluation, rule: usize) -> Option<(bool, bool)> {
     let mut asked = false;
     let (mut refused, mut delayed) = (false, false);
     let mut term_met = true;
-    for (check, made) in evaluation.checks.iter().zip(&verdict.decisions) {
+    let made = verdict.decisions.iter().zip(&verdict.admitted);
+    for (check, (made, admitted)) in evaluation.checks.iter().zip(made) {
         let Some(made) = made.filter(|_| check.rule == Some(rule) && !check.is_rescale()) else {
             continue;
         };
@@ -83,7 +84,7 @@ fn standing(evaluation: &Evaluation, rule: usize) -> Option<(bool, bool)> {
         }
         if made.allowed {
             term_met = true;
-            delayed |= verdict.allowed && made.delay_us + check.delay_us > 0;
+            delayed |= *admitted && made.delay_us + check.delay_us > 0;
         }
     }
     asked.then_some((refused || !term_met, delayed))

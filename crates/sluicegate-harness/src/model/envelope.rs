@@ -22,7 +22,8 @@ struct Envelope {
 
 impl Envelopes {
     pub(crate) fn add(&mut self, checks: &[Planned], verdict: &Verdict, now: u64) {
-        for (check, made) in checks.iter().zip(&verdict.decisions) {
+        let made = verdict.decisions.iter().zip(&verdict.admitted);
+        for (check, (made, admitted)) in checks.iter().zip(made) {
             let Some(quota) = check.limit.quota.filter(|_| check.limit.is_bucket()) else {
                 continue;
             };
@@ -36,7 +37,7 @@ impl Envelopes {
                 envelope.rate = (quota.amount, quota.period_us);
             }
             match (check.ask, made) {
-                (AskSpec::Take { .. }, Some(made)) if verdict.allowed && made.allowed => {
+                (AskSpec::Take { .. }, Some(made)) if *admitted && made.allowed => {
                     envelope.admitted.push((now, made.granted));
                 }
                 (AskSpec::Take { .. } | AskSpec::Rescale { .. }, _) => {}

@@ -70,6 +70,10 @@ pub(crate) enum Outcome {
 pub(crate) struct Verdict {
     pub(crate) allowed: bool,
     pub(crate) decisions: Vec<Option<ExpectedDecision>>,
+    /// Whether the set of each check was admitted: a shadow rule is a set of its own.
+    pub(crate) admitted: Vec<bool>,
+    /// The step of the oracle, and the place in it, that decided each check.
+    pub(crate) steps: Vec<(usize, usize)>,
     /// The index of the strictest decision.
     pub(crate) strictest: Option<usize>,
     pub(crate) retry_after_us: Option<u64>,
@@ -109,6 +113,16 @@ impl Evaluation {
         (!check.shadow).then_some((place, check, decision))
     }
 
+    /// Whether one of several sets was refused, which a deny cache may refuse without the others.
+    pub(crate) fn has_refused_set_beside_another(&self) -> bool {
+        let is_several = self.checks.iter().any(|check| {
+            (check.shadow, check.rule) != (self.checks[0].shadow, self.checks[0].rule)
+                && (check.shadow || self.checks[0].shadow)
+        });
+        let admitted = self.verdict.as_ref().map(|verdict| verdict.admitted.as_slice());
+        is_several && admitted.is_some_and(|admitted| admitted.contains(&false))
+    }
+
     pub(crate) fn has_slot(&self) -> bool {
         self.receipts().any(|(_, check)| check.limit.holds())
     }
@@ -129,8 +143,15 @@ impl Verdict {
         decisions: Vec<Option<ExpectedDecision>>,
         allowed: bool,
     ) -> Self {
-        let mut verdict =
-            Self { allowed, decisions, strictest: None, retry_after_us: None, delay_us: 0 };
+        let mut verdict = Self {
+            allowed,
+            admitted: vec![allowed; decisions.len()],
+            steps: vec![(0, 0); decisions.len()],
+            decisions,
+            strictest: None,
+            retry_after_us: None,
+            delay_us: 0,
+        };
         if allowed {
             verdict.strictest = verdict.tightest(checks);
             verdict.delay_us = verdict.longest_delay(checks);
@@ -156,7 +177,8 @@ impl Verdict {
                 best = Some((place, made));
             }
         }
-        let any = || self.decisions.iter().position(Option::is_some);
+        let any =
+            || (0..checks.len()).find(|at| !checks[*at].shadow && self.decisions[*at].is_some());
         best.map(|(place, _)| place).or_else(any)
     }
 

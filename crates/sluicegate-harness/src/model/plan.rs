@@ -35,6 +35,8 @@ pub(crate) struct Plan {
     pub(crate) cost: u64,
     pub(crate) tier: Option<String>,
     pub(crate) unlimited: bool,
+    /// Whether each check is decided by itself, as those of reports are.
+    pub(crate) independent: bool,
 }
 
 /// The circumstances of a plan.
@@ -51,7 +53,9 @@ pub(crate) struct Circumstances<'a> {
 pub(crate) fn plan(about: Circumstances<'_>, request: &Request, aim: Aim) -> Plan {
     let empty = |outcome: Outcome| {
         let unlimited = outcome == Outcome::Free;
-        Plan { outcome, checks: Vec::new(), cost: 0, tier: None, unlimited }
+        let independent = matches!(aim, Aim::Report(_));
+        let tier = tier_of(about.file, request).map(str::to_owned);
+        Plan { outcome, checks: Vec::new(), cost: 0, tier, unlimited, independent }
     };
     match listing(about, request) {
         Some(true) => return empty(Outcome::Blocked),
@@ -75,9 +79,7 @@ pub(crate) fn plan(about: Circumstances<'_>, request: &Request, aim: Aim) -> Pla
             Key::Skip => continue,
             Key::Missing(_) if rule.shadow => continue,
             Key::Missing(identity) => {
-                let tier = plan.tier;
-                let outcome = Outcome::Unidentified { identity, rule: rule.name.clone() };
-                return Plan { tier, ..empty(outcome) };
+                return empty(Outcome::Unidentified { identity, rule: rule.name.clone() });
             }
         };
         let applied = Applied { about, place, rule, key };
@@ -85,6 +87,10 @@ pub(crate) fn plan(about: Circumstances<'_>, request: &Request, aim: Aim) -> Pla
             Aim::Report(_) => applied.report(&mut plan, ended, aim),
             _ => applied.owe(&mut plan, request, aim),
         }
+    }
+    if !plan.independent {
+        // The sets of shadow rules come behind the set of the others.
+        plan.checks.sort_by_key(|check| check.shadow);
     }
     plan
 }
@@ -122,7 +128,7 @@ impl Applied<'_> {
         let ask = if failure { AskSpec::Charge { units } } else { AskSpec::Refund { units: 1 } };
         plan.checks.push(self.check(limit.clone(), ask));
         let look = AskSpec::Take { least: 0, most: 0, patience_us: None };
-        plan.checks.push(Planned { shadow: true, ..self.check(limit, look) });
+        plan.checks.push(self.check(limit, look));
     }
 
     fn owe(&self, plan: &mut Plan, request: &Request, aim: Aim) {
@@ -175,7 +181,6 @@ impl Applied<'_> {
             Limits::ByTier(by_tier) => {
                 let tiers = file.tiers.as_ref()?;
                 let tier = tier_of(file, request)?;
-                plan.tier = Some(tier.to_owned());
                 let Some(windows) = by_tier.get(tier) else {
                     plan.unlimited = true;
                     return None;

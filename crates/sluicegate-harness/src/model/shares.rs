@@ -65,38 +65,56 @@ impl Model {
         self.pending.0.retain(|_, pending| pending.until > now);
         let mut plan = plan::plan(self.about(node, Via::Http), request, Aim::Take);
         self.now = at;
-        let mut shares = Vec::new();
-        for (place, check) in plan.checks.iter_mut().enumerate() {
-            match self.fallback(check) {
-                Fallback::Policy(allowed) => check.unasked = Some(allowed),
-                Fallback::Share => shares.push(place),
-                Fallback::Own => {}
+        for check in &mut plan.checks {
+            if let Fallback::Policy(allowed) = self.fallback(check) {
+                check.unasked = Some(allowed);
             }
         }
-        let denies = |check: &Planned| check.unasked == Some(false) && !check.shadow;
-        let denied = plan.checks.iter().any(denies);
-        let Plan { outcome, checks, cost, tier, unlimited } = plan;
+        let Plan { outcome, checks, cost, tier, unlimited, .. } = plan;
+        let mut by = None;
+        let asked = outcome == Outcome::Asked && !checks.is_empty();
+        let verdict = asked.then(|| {
+            self.decide_sets(&checks, |model, set| {
+                let (verdict, decided_by) = model.decide_set_here(node, set, refused);
+                if !set[0].shadow {
+                    by = Some(decided_by);
+                }
+                (verdict.allowed, verdict.decisions)
+            })
+        });
+        let evaluation =
+            Evaluation { outcome, checks, verdict, cost, tier, unlimited, now: at, by };
+        self.counts[node].add(&evaluation, &self.file);
+        evaluation
+    }
+
+    /// Decides a set on this node's shares; also returns what decided it.
+    fn decide_set_here(
+        &mut self,
+        node: usize,
+        checks: &[Planned],
+        refused: bool,
+    ) -> (Verdict, &'static str) {
+        let denied = checks.iter().any(|check| check.unasked == Some(false));
+        let local = checks.iter().any(|check| !check.is_unasked());
+        let shares: Vec<usize> = (0..checks.len())
+            .filter(|place| matches!(self.fallback(&checks[*place]), Fallback::Share))
+            .collect();
         // Answers describe the configured limits, with the numbers of the shares.
-        let mut here = checks.clone();
+        let mut here = checks.to_vec();
         if !denied {
             for &place in &shares {
                 here[place] = self.share(node, &checks[place]);
                 self.seed(node, &checks[place], &here[place], refused);
             }
         }
-        let asked = outcome == Outcome::Asked && !checks.is_empty();
-        let local = checks.iter().any(|check| !check.is_unasked());
-        let verdict = asked.then(|| self.decide_here(&here, denied));
-        if let Some(verdict) = verdict.as_ref().filter(|verdict| verdict.allowed) {
+        let verdict = self.decide_here(&here, denied);
+        if verdict.allowed {
             for &place in &shares {
                 self.add_pending(node, &checks[place], verdict.decisions[place].as_ref());
             }
         }
-        let by = asked.then_some(if denied || !local { "policy" } else { "share" });
-        let evaluation =
-            Evaluation { outcome, checks, verdict, cost, tier, unlimited, now: at, by };
-        self.counts[node].add(&evaluation, &self.file);
-        evaluation
+        (verdict, if denied || !local { "policy" } else { "share" })
     }
 
     /// Replays the pending charges of a node to the counters of a set, before its decision.

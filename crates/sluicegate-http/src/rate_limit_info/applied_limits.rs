@@ -2,9 +2,9 @@
 
 use std::cmp::Ordering;
 
-use sluicegate::{Check, Decision, Mode, Operation, Verdict};
+use sluicegate::{Decision, Verdict};
 
-use super::{RateLimitInfo, is_unasked};
+use super::{LimitOutcome, RateLimitInfo};
 
 /// The most checks of a plan.
 const MAX: usize = 64;
@@ -17,23 +17,13 @@ pub(super) struct AppliedLimits {
     count: usize,
 }
 
-/// One limit that applied, with its decision.
-pub(super) struct AppliedLimit<'a> {
-    pub(super) index: usize,
-    pub(super) check: &'a Check<'a>,
-    pub(super) decision: &'a Decision,
-}
-
 impl<'a> RateLimitInfo<'a> {
     /// Returns the limits to report, in order.
     pub(super) fn applied(&self) -> AppliedLimits {
         let mut applied = AppliedLimits { indices: [0; MAX], count: 0 };
         let Some((checks, verdict)) = self.decided else { return applied };
-        for (index, (check, decision)) in checks.iter().zip(verdict.decisions()).enumerate() {
-            let reported = decision
-                .as_ref()
-                .is_some_and(|decision| self.reports(index, check, decision, verdict));
-            if let (true, Ok(index)) = (reported, u8::try_from(index)) {
+        for limit in self.limits().filter(is_reported) {
+            if let Ok(index) = u8::try_from(limit.index) {
                 applied.insert(index, |one, other| order(verdict, one, other));
             }
         }
@@ -42,37 +32,17 @@ impl<'a> RateLimitInfo<'a> {
         applied.keep_first(|one, other| digest(one) == digest(other));
         applied
     }
-
-    /// Returns the applied limit of the check at an index.
-    pub(super) fn applied_limit(&self, index: u8) -> Option<AppliedLimit<'a>> {
-        let (checks, verdict) = self.decided?;
-        let index = usize::from(index);
-        let (check, decision) = (checks.get(index)?, verdict.decisions().get(index)?);
-        Some(AppliedLimit { index, check, decision: decision.as_ref()? })
-    }
-
-    /// Returns whether the state of a limit is reported to the caller.
-    fn reports(
-        &self,
-        index: usize,
-        check: &Check<'_>,
-        decision: &Decision,
-        verdict: &Verdict,
-    ) -> bool {
-        // A shadow blocks no request, so that only the operator needs its state.
-        check.mode() == Mode::Enforce
-            && !matches!(check.operation(), Operation::Rescale { .. })
-            && !is_unasked(check, verdict)
-            && self.rule(index).is_none_or(sluicegate_rules::Rule::is_reported)
-            // Failures are not requests; and the number of attempts that are left would help an
-            // attacker that guesses passwords.
-            && !(decision.is_allowed() && is_cooldown(check))
-    }
 }
 
-/// Returns whether a check counts failures.
-pub(super) fn is_cooldown(check: &Check<'_>) -> bool {
-    check.limit().counts_failures()
+/// Returns whether the state of a limit is reported to the caller.
+fn is_reported(limit: &LimitOutcome<'_>) -> bool {
+    // A shadow blocks no request, so that only the operator needs its state.
+    !limit.is_shadow
+        && limit.is_known
+        && limit.rule.is_none_or(sluicegate_rules::Rule::is_reported)
+        // Failures are not requests; and the number of attempts that are left would help an
+        // attacker that guesses passwords.
+        && !(limit.decision.is_allowed() && limit.check.limit().counts_failures())
 }
 
 impl AppliedLimits {

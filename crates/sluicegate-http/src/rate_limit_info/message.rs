@@ -5,8 +5,8 @@ use std::borrow::Cow;
 use sluicegate::{Refusal, Span};
 use sluicegate_rules::PlanOutcome;
 
-use super::applied_limits::AppliedLimit;
-use super::{RateLimitInfo, RefusalKind};
+use super::{LimitOutcome, RateLimitInfo, RefusalKind};
+use crate::problem::Audience;
 
 const UNREACHABLE: &str =
     "the shared store is unavailable and this rule fails closed; try again later";
@@ -14,30 +14,36 @@ const LISTED: &str = "the caller is on the block-list";
 
 impl<'a> RateLimitInfo<'a> {
     /// Returns the reason for the refusal, as a sentence.
-    pub(crate) fn detail(&self, kind: RefusalKind) -> Cow<'a, str> {
+    pub(crate) fn detail(&self, kind: RefusalKind, audience: Audience) -> Cow<'a, str> {
         match (kind, self.outcome) {
             (RefusalKind::Capacity, _) => return Cow::Borrowed(UNREACHABLE),
             (RefusalKind::Listed, _) => return Cow::Borrowed(LISTED),
             (_, PlanOutcome::Unidentified { identity, rule }) => {
-                return Cow::Owned(format!(
-                    "the rule `{rule}` needs the identity `{identity}`, and the request does not have it"
-                ));
+                return Cow::Owned(if audience.sees(self.rule_named(rule)) {
+                    format!(
+                        "the rule `{rule}` needs the identity `{identity}`, and the request does not have it"
+                    )
+                } else {
+                    format!("the request does not have the identity `{identity}`")
+                });
             }
             _ => {}
         }
-        let strictest = self.decided.and_then(|(_, verdict)| verdict.strictest());
-        let index = strictest.and_then(|strictest| u8::try_from(strictest.check).ok());
-        let Some(item) = index.and_then(|index| self.applied_limit(index)) else {
+        let Some(item) = self.strictest() else {
             return Cow::Borrowed("the request is refused");
         };
-        match self.rule(item.index).and_then(sluicegate_rules::Rule::message) {
+        match item.rule.and_then(sluicegate_rules::Rule::message) {
             Some(message) => Cow::Borrowed(message),
-            None => Cow::Owned(self.sentence(&item)),
+            None if audience.sees(item.rule) => Cow::Owned(self.sentence(&item)),
+            None => Cow::Owned(match self.retry_after() {
+                Some(wait) => format!("the request is refused; come back in {}", format_wait(wait)),
+                None => "the request is refused".to_owned(),
+            }),
         }
     }
 
-    fn sentence(&self, item: &AppliedLimit<'_>) -> String {
-        let policy = self.policy(item.index, item.check);
+    fn sentence(&self, item: &LimitOutcome<'a>) -> String {
+        let policy = self.policy_name(item);
         let (limit, most) = (item.check.limit(), item.decision.limit());
         match item.decision.refusal() {
             Some(Refusal::Exhausted { retry_after }) => {

@@ -13,6 +13,7 @@ use sluicegate::{Limiter, ManualClock, Memory};
 use sluicegate_rules::{AttributeValue, Request, RuleLimiter, RuleSet};
 
 use super::RateLimitInfo;
+use crate::Audience;
 
 /// A limiter in memory, with a manual clock.
 pub(super) struct TestLimiter {
@@ -70,7 +71,8 @@ impl TestLimiter {
                     headers.push((header.as_str(), value.to_owned()));
                 });
                 let status = info.refused().map_or(200, super::RefusalKind::status);
-                let problem = serde_json::to_value(info.problem(status)).unwrap();
+                let problem =
+                    serde_json::to_value(info.problem(status, Audience::Operator)).unwrap();
                 Response { allowed: info.refused().is_none(), headers, problem }
             })
             .now();

@@ -7,8 +7,8 @@
 use sluicegate::{Algorithm, Decision, Limit, Span, Time, Verdict};
 use sluicegate_rules::{PlanOutcome, Reset};
 
-use super::applied_limits::{AppliedLimit, AppliedLimits, is_cooldown};
-use super::{RateLimitInfo, RefusalKind};
+use super::applied_limits::AppliedLimits;
+use super::{LimitOutcome, RateLimitInfo, RefusalKind};
 use crate::header::{Family, RateLimitHeader};
 
 /// The largest integer of a structured field, which has fifteen digits.
@@ -25,7 +25,7 @@ impl RateLimitInfo<'_> {
         mut out: impl FnMut(RateLimitHeader, &str),
     ) {
         let (refused, applied) = (self.refused(), self.applied());
-        let retry = self.retry_after();
+        let retry = self.retry_after_seconds();
         if let Some(family) = Family::of(self.settings.names) {
             self.strictest_headers(family, &applied, now, line, &mut out);
             self.nonstandard_headers(family, refused, line, &mut out);
@@ -51,9 +51,8 @@ impl RateLimitInfo<'_> {
     /// Returns the time to wait, in whole seconds.
     ///
     /// `None` if it is unknown or if waiting does not help.
-    pub(super) fn retry_after(&self) -> Option<u64> {
-        let (_, verdict) = self.decided.filter(|_| !self.allowed)?;
-        verdict.retry_after().map(|span| span.as_secs_ceil().max(1))
+    fn retry_after_seconds(&self) -> Option<u64> {
+        self.retry_after().map(|span| span.as_secs_ceil().max(1))
     }
 
     /// Emits the headers about the strictest limit.
@@ -65,13 +64,12 @@ impl RateLimitInfo<'_> {
         line: &mut String,
         out: &mut impl FnMut(RateLimitHeader, &str),
     ) {
-        let Some(item) = applied.indices().next().and_then(|index| self.applied_limit(index))
-        else {
+        let Some(item) = applied.indices().next().and_then(|index| self.limit(index.into())) else {
             return;
         };
         // If the limit that refused is hidden, the headers of another one are not sent: they would
         // suggest that there is budget left.
-        let strictest = self.decided.and_then(|(_, verdict)| Verdict::strictest(verdict));
+        let strictest = self.verdict().and_then(Verdict::strictest);
         if !self.allowed && strictest.is_none_or(|strictest| strictest.check != item.index) {
             return;
         }
@@ -111,15 +109,15 @@ impl RateLimitInfo<'_> {
         &self,
         applied: &AppliedLimits,
         line: &mut String,
-        write: impl Fn(&AppliedLimit<'_>, &mut String),
+        write: impl Fn(&LimitOutcome<'_>, &mut String),
     ) {
         line.clear();
-        for item in applied.indices().filter_map(|index| self.applied_limit(index)) {
+        for item in applied.indices().filter_map(|index| self.limit(index.into())) {
             if !line.is_empty() {
                 line.push_str(", ");
             }
             line.push('"');
-            let policy = self.policy(item.index, item.check);
+            let policy = self.policy_name(&item);
             if policy.bytes().all(|letter| is_plain(letter) && letter != b'"' && letter != b'\\') {
                 line.push_str(&policy);
             }
@@ -130,7 +128,7 @@ impl RateLimitInfo<'_> {
 }
 
 /// Writes the parameters of a policy: the quota, the window and the unit.
-fn write_policy(item: &AppliedLimit<'_>, line: &mut String) {
+fn write_policy(item: &LimitOutcome<'_>, line: &mut String) {
     let limit = item.check.limit();
     parameter(line, ";q=", limit.capacity());
     if let Some(span) = limit.recovery() {
@@ -139,13 +137,13 @@ fn write_policy(item: &AppliedLimit<'_>, line: &mut String) {
     }
     if limit.holds() {
         line.push_str(";qu=\"concurrent-requests\"");
-    } else if is_cooldown(item.check) {
+    } else if limit.counts_failures() {
         line.push_str(";qu=\"sluicegate-failures\"");
     }
 }
 
 /// Writes the remaining units of a limit, and when there are more.
-fn write_remaining(item: &AppliedLimit<'_>, retry: Option<u64>, line: &mut String) {
+fn write_remaining(item: &LimitOutcome<'_>, retry: Option<u64>, line: &mut String) {
     parameter(line, ";r=", item.decision.remaining());
     let until = until_more(item.check.limit(), item.decision);
     // A response with `Retry-After` has no later time in it.

@@ -63,7 +63,6 @@ fn every(units: u64) -> Vec<CheckSpec> {
 /// Every case.
 pub(super) fn cases() -> Vec<Case> {
     let mut cases: Vec<Case> = EVERY.iter().map(|refusing| refused_by(refusing)).collect();
-    cases.extend(EVERY.iter().map(|handle| observed(handle)));
     cases.extend(EVERY.iter().map(|handle| same_key_twice(handle)));
     cases.extend(EVERY.iter().map(|handle| direct_asks_are_undone(handle)));
     cases.extend(super::terms::cases());
@@ -101,21 +100,6 @@ fn refused_by(refusing: &str) -> Case {
     story.set(every(0));
     let rest = EVERY.iter().filter(|handle| **handle != refusing).map(|h| take(h, 1)).collect();
     story.set(rest);
-    story.done()
-}
-
-fn observed(handle: &str) -> Case {
-    let mut story = with_all(format!("observing_{handle}_neither_blocks_nor_stops_charging"));
-    let other = if handle == "log" { "bucket" } else { "log" };
-    story.set(vec![take(handle, 2).observed(), take(other, 1)]);
-    story.set(vec![take(other, 1), take(handle, 2).observed()]);
-    // It would refuse, so it is not charged; the other is.
-    exhaust(&mut story, handle);
-    story.set(vec![take(handle, 4).observed(), take(other, 1)]);
-    story.set(vec![peek(handle).observed(), peek(other)]);
-    // The other refuses, so the shadow is not charged either.
-    story.set(vec![take(handle, 1).observed(), take(other, 6)]);
-    story.set(vec![peek(handle).observed(), peek(other)]);
     story.done()
 }
 
@@ -233,7 +217,7 @@ fn take_before_charge() -> Case {
 fn reset_and_take() -> Case {
     let mut story = Story::new("a_take_sees_an_earlier_reset_of_its_set", &bucket(1, SECOND, 5));
     story.ask(take("calls", 5));
-    story.set(vec![take("calls", 1).observed(), reset("calls"), take("calls", 4)]);
+    story.set(vec![take("calls", 1), reset("calls"), take("calls", 4)]);
     story.ask(peek("calls"));
     story.done()
 }
@@ -255,7 +239,7 @@ fn a_spent_receipt_refuses_the_set() -> Case {
     let receipt = story.last();
     story.ask(settle("calls", receipt, 1));
     story.set(vec![take("calls", 1), settle("calls", receipt, 0)]);
-    story.set(vec![take("calls", 1), settle("calls", receipt, 0).observed()]);
+    story.set(vec![take("calls", 1), settle("calls", receipt, 0)]);
     story.independent(vec![settle("calls", receipt, 0), take("calls", 1)]);
     story.set(vec![settle("calls", receipt, 0), take("calls", 1).or()]);
     story.done()
@@ -266,7 +250,7 @@ fn settled_twice_in_a_set() -> Case {
     story.ask(take("calls", 2));
     let receipt = story.last();
     story.set(vec![settle("calls", receipt, 0), settle("calls", receipt, 0)]);
-    story.set(vec![settle("calls", receipt, 0), settle("calls", receipt, 0).observed()]);
+    story.set(vec![settle("calls", receipt, 0), settle("calls", receipt, 0)]);
     story.done()
 }
 

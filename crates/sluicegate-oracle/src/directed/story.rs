@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::Oracle;
 use crate::trace::{
-    AlgorithmSpec, AskSpec, Case, CheckSpec, Expected, ExpectedDecision, Gate, LimitSpec,
-    QuotaSpec, Step,
+    AlgorithmSpec, AskSpec, Case, CheckSpec, Expected, ExpectedDecision, LimitSpec, QuotaSpec, Step,
 };
 
 pub(super) const MILLI: u64 = 1000;
@@ -109,7 +108,7 @@ impl Story {
 
 fn check(limit: &str, ask: AskSpec) -> CheckSpec {
     let (limit, key) = (limit.to_owned(), "alice".to_owned());
-    CheckSpec { limit, key, ask, gate: Gate::Enforce, or: false, period: None }
+    CheckSpec { limit, key, ask, or: false, period: None }
 }
 
 /// Takes exactly this many units.
@@ -177,11 +176,6 @@ impl CheckSpec {
     /// Returns the check as an alternative to the one before.
     pub(super) fn or(self) -> CheckSpec {
         CheckSpec { or: true, ..self }
-    }
-
-    /// Returns the check as a shadow.
-    pub(super) fn observed(self) -> CheckSpec {
-        CheckSpec { gate: Gate::Observe, ..self }
     }
 
     /// Returns the check with this period.

@@ -139,7 +139,7 @@ fn is_done_before_what_is_asked(label: &str, kind: Kind) -> Case {
     story.ask(take("old", 90));
     story.set(vec![take("new", 9_900), rescale("new", FREE, 1), take("new", 11)]);
     story.set(vec![take("new", 1), rescale("new", FREE, 2).or(), charge("new", 1)]);
-    story.independent(vec![take("new", 9), rescale("new", FREE, 3).observed(), take("new", 1)]);
+    story.independent(vec![take("new", 9), rescale("new", FREE, 3), take("new", 1)]);
     story.ask(peek("new"));
     story.done()
 }

@@ -6,7 +6,7 @@ use super::cell::{Cell, CellName, When};
 use super::receipt::{Receipt, ReceiptId};
 use super::rule::{Rule, Take, Verdict};
 use super::{Limit, Oracle};
-use crate::trace::{AskSpec, CheckSpec, ExpectedDecision, Gate, Reason, Step};
+use crate::trace::{AskSpec, CheckSpec, ExpectedDecision, Reason, Step};
 
 /// A set during its decision: the state as it would be if the set is admitted.
 pub(super) struct Set<'a> {
@@ -44,24 +44,14 @@ impl<'a> Set<'a> {
         let mut admitted = true;
         let mut asked = Vec::new();
         for term in terms {
-            let step = self.step;
-            let has_enforce = term.iter().any(|&i| step.checks[i].gate == Gate::Enforce);
-            // Enforcing checks and shadows are two independent lines of alternatives.
-            let mut content: Vec<Gate> = Vec::new();
+            let mut term_admits = false;
             for check in term {
-                let gate = step.checks[check].gate;
-                if content.contains(&gate) {
-                    // An earlier alternative was chosen.
-                    asked.push((check, None));
-                    continue;
-                }
-                let decision = self.ask(check);
-                if decision.allowed {
-                    content.push(gate);
-                }
-                asked.push((check, Some(decision)));
+                // Not after an earlier alternative was chosen.
+                let decision = (!term_admits).then(|| self.ask(check));
+                term_admits |= decision.is_some_and(|decision| decision.allowed);
+                asked.push((check, decision));
             }
-            admitted &= !has_enforce || content.contains(&Gate::Enforce);
+            admitted &= term_admits;
         }
         if admitted {
             self.commit();

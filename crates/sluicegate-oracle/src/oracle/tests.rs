@@ -1,7 +1,7 @@
 //! The oracle compared with values computed by hand.
 
 use super::*;
-use crate::trace::{AskSpec, BucketSpec, EscalationSpec, ExpectedDecision, Gate, Reason};
+use crate::trace::{AskSpec, BucketSpec, EscalationSpec, ExpectedDecision, Reason};
 
 const NOW: u64 = 1_699_920_000_000_000;
 const SECOND: u64 = 1_000_000;
@@ -30,7 +30,6 @@ impl One {
             limit: "calls".to_owned(),
             key: "alice".to_owned(),
             ask,
-            gate: Gate::Enforce,
             or: false,
             period: Some((start, start + self.length)),
         };
@@ -204,7 +203,6 @@ fn sets_by_hand() {
         limit: limit.to_owned(),
         key: "alice".to_owned(),
         ask: AskSpec::Take { least: units, most: units, patience_us: None },
-        gate: Gate::Enforce,
         or: false,
         period: None,
     };

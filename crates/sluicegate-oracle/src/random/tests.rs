@@ -53,14 +53,10 @@ fn walks_cover_all_operations() {
                 count("stale".to_owned());
             }
             for (check, decision) in step.checks.iter().zip(&answer.decisions) {
-                let shadow = check.gate == Gate::Observe;
                 let Some(decision) = decision else {
-                    count(if shadow { "shadow not asked" } else { "not asked" }.to_owned());
+                    count("not asked".to_owned());
                     continue;
                 };
-                if shadow && check.or && decision.receipt {
-                    count("shadow charged as an alternative".to_owned());
-                }
                 count(format!("{:?}", decision.reason));
                 let waits_in_debt = decision.delay_us > 0 && decision.remaining == 0;
                 if waits_in_debt {
@@ -88,8 +84,6 @@ fn walks_cover_all_operations() {
     for what in [
         "stale",
         "not asked",
-        "shadow not asked",
-        "shadow charged as an alternative",
         "delay",
         "settled",
         "renewed",
@@ -149,7 +143,7 @@ fn buckets_and_logs_keep_their_envelope() {
             let ask = AskSpec::Take { least: units, most: units, patience_us: None };
             let (limit, key) = (handle.clone(), "a".to_owned());
             let period = None;
-            let check = CheckSpec { limit, key, ask, gate: Gate::Enforce, or: false, period };
+            let check = CheckSpec { limit, key, ask, or: false, period };
             let step = Step { at: walk.now, independent: false, checks: vec![check], expect: None };
             if matches!(spec.algorithm, AlgorithmSpec::FixedWindow { .. }) {
                 break;

@@ -3,17 +3,14 @@
 //! Numbers are doubles in little-endian. All of them are whole and below 2^53.
 
 use sluicegate_core::{
-    BucketParameters, CarryOver, ChargeId, Check, ExactTime, Mode, Operation, Parameters, Receipt,
-    Set, Span, Time,
+    BucketParameters, CarryOver, ChargeId, Check, ExactTime, Operation, Parameters, Receipt, Set,
+    Span, Time,
 };
 
 use super::source::ScriptAlgorithms;
 
 /// The limit up to which a double represents whole numbers exactly.
 const EXACT: u64 = 1 << 53;
-
-const OBSERVED: u8 = 1;
-const ALTERNATIVE: u8 = 2;
 
 /// One encoded set, with the parts of the script that it needs.
 #[derive(Debug, Clone, Default)]
@@ -33,14 +30,7 @@ impl Encoder {
         cell: u8,
         remembered: Option<u8>,
     ) {
-        let mut shape = 0;
-        if check.mode() == Mode::Shadow {
-            shape |= OBSERVED;
-        }
-        if check.is_alternative() {
-            shape |= ALTERNATIVE;
-        }
-        self.bytes.extend([cell, remembered.unwrap_or(0), shape]);
+        self.bytes.extend([cell, remembered.unwrap_or(0), check.is_alternative().into()]);
         self.limit(check, set.id().of_check(index));
         self.operation(check);
     }

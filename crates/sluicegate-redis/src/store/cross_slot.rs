@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 use self::partition::{Partition, SlotSubset};
 use self::transaction::Transaction;
-use super::subset::{Subset, is_final, takes_queue_place, with_checks, with_id};
+use super::subset::{Subset, is_final, takes_queue_place, with_id};
 use super::{Redis, counters_of, may_charge, not_replicated};
 use crate::error::{ErrorKind, ServerError};
 use crate::script::EncodedSet;
@@ -257,7 +257,7 @@ impl Redis {
         };
         let first = unanswered.first().map(|(_, _, failure)| failure.clone());
         let first = first.unwrap_or_else(|| self.unanswered());
-        let decided = self.without_servers(&with_checks(set, &checks), &mut own, &first, class_of);
+        let decided = self.without_servers(&set.with_checks(&checks), &mut own, &first, class_of);
         for ((index, ..), decision) in unanswered.iter().zip(own) {
             if let Some(place) = decisions.get_mut(*index) {
                 *place = decision;

@@ -1,7 +1,7 @@
 //! Refusals from the deny cache, without a call to the server.
 
 use sluicegate::{Applied, DecidedBy};
-use sluicegate_core::{Check, Decision, Mode, Operation, Ruling, Set, State, decide};
+use sluicegate_core::{Decision, Operation, Ruling, Set, State, decide};
 use smallvec::SmallVec;
 
 use super::Redis;
@@ -22,7 +22,6 @@ impl Redis {
         encoded: &EncodedSet,
         decisions: &mut [Option<Decision>],
     ) -> Option<Applied> {
-        let enforced = |check: &Check<'_>| check.mode() == Mode::Enforce;
         if !self.uses_deny_cache || set.is_independent() || !only_takes(set) {
             return None;
         }
@@ -38,9 +37,6 @@ impl Redis {
                 return None;
             }
             cached_states.push((counter, cached));
-        }
-        if !set.checks().iter().all(enforced) {
-            return None;
         }
         let (cached_states, Cells { places, .. }) = (cached_states.into_iter(), Cells::of(set));
         let cached_states: SmallVec<[CachedState; 2]> =

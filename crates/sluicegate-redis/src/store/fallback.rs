@@ -2,13 +2,13 @@
 
 use sluicegate::{Applied, CheckError, Clock, DecidedBy, next_set_id};
 use sluicegate_core::{
-    CellRef, Check, Cost, Decision, Limit, Mode, OnStoreError, Operation, Refusal, Ruling, Scope,
-    Set, State, Time, decide,
+    CellRef, Check, Cost, Decision, Limit, OnStoreError, Operation, Refusal, Ruling, Scope, Set,
+    State, Time, decide,
 };
 use smallvec::SmallVec;
 
 use super::Redis;
-use super::subset::{with_checks, without_refund};
+use super::subset::without_refund;
 use crate::error::{ErrorKind, ServerError};
 use crate::script::Counter;
 
@@ -34,8 +34,8 @@ impl Fallback {
         }
     }
 
-    fn denies(&self, check: &Check<'_>) -> bool {
-        matches!(self, Self::Unasked { allowed: false }) && check.mode() == Mode::Enforce
+    fn denies(&self) -> bool {
+        matches!(self, Self::Unasked { allowed: false })
     }
 }
 
@@ -78,8 +78,7 @@ impl Redis {
             };
         }
         let now = self.shared.clock.now();
-        let denied =
-            set.checks().iter().zip(&fallbacks).any(|(check, fallback)| fallback.denies(check));
+        let denied = fallbacks.iter().any(Fallback::denies);
         let whole = !set.is_independent();
         // No share is charged for a set that a policy denies.
         let by_share = if denied && whole {
@@ -143,7 +142,7 @@ impl Redis {
                 self.seed(check, shared.limit(), *counter);
             }
         }
-        let own = with_checks(set, &checks);
+        let own = set.with_checks(&checks);
         let mut answers: SmallVec<[Option<Decision>; 8]> = checks.iter().map(|_| None).collect();
         let applied = self.memory.decide(&own, &mut answers);
         let charged = applied.ruling == Ruling::Admitted || set.is_independent();

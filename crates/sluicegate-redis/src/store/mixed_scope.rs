@@ -13,11 +13,11 @@
 
 use futures_util::future::join_all;
 use sluicegate::{Applied, CheckError, Store, next_set_id};
-use sluicegate_core::{Decision, Mode, Operation, Ruling, Scope, Set};
+use sluicegate_core::{Decision, Operation, Ruling, Scope, Set};
 use tokio::time::Instant;
 
 use super::Redis;
-use super::subset::{Indexes, Subset, refusing, takes_queue_place, with_checks, with_id};
+use super::subset::{Indexes, Subset, refusing, takes_queue_place, with_id};
 use crate::error::ServerError;
 
 /// The scopes of the checks of a set.
@@ -66,7 +66,7 @@ struct NodeCharge<'a> {
 impl NodeCharge<'_> {
     fn take(&mut self, whole: &Set<'_>) -> Applied {
         let Subset { checks, decisions, .. } = &mut self.subset;
-        self.store.memory.decide(&with_checks(whole, checks), decisions)
+        self.store.memory.decide(&whole.with_checks(checks), decisions)
     }
 
     fn refund(&mut self) {
@@ -90,7 +90,7 @@ impl Redis {
         subsets: ChecksByScope,
         decisions: &mut [Option<Decision>],
     ) -> Result<Applied, CheckError> {
-        if never_refuses(set) {
+        if needs_no_rollback(set) {
             return Box::pin(self.decide_separately(set, subsets, decisions)).await;
         }
         let subset = Subset::of(set, subsets.node).without_deferred();
@@ -109,7 +109,7 @@ impl Redis {
             return Ok(own);
         }
         let shared = match self
-            .apply_shared(&with_checks(set, &cluster.checks), &mut cluster.decisions)
+            .apply_shared(&set.with_checks(&cluster.checks), &mut cluster.decisions)
             .await
         {
             Ok(shared) => shared,
@@ -140,7 +140,7 @@ impl Redis {
         Ok(Applied { ruling, ..shared })
     }
 
-    /// Decides the subsets of a set that cannot be refused, one after the other.
+    /// Decides the subsets of a set that needs no rollback, one after the other.
     async fn decide_separately(
         &self,
         set: &Set<'_>,
@@ -149,16 +149,17 @@ impl Redis {
     ) -> Result<Applied, CheckError> {
         let mut node = Subset::of(set, subsets.node);
         let mut cluster = Subset::of(set, subsets.cluster);
-        let shared = with_checks(set, &cluster.checks);
+        let shared = set.with_checks(&cluster.checks);
         let applied = match self.apply_shared(&shared, &mut cluster.decisions).await {
             Ok(applied) => applied,
             Err(failure) => self.without_store(&shared, &mut cluster.decisions, &failure)?,
         };
-        self.memory.decide(&with_checks(set, &node.checks), &mut node.decisions);
+        let own = self.memory.decide(&set.with_checks(&node.checks), &mut node.decisions);
         decisions.fill(None);
         node.copy_decisions(decisions);
         cluster.copy_decisions(decisions);
-        Ok(applied)
+        let refused = own.ruling == Ruling::Refused;
+        Ok(Applied { ruling: if refused { own.ruling } else { applied.ruling }, ..applied })
     }
 
     /// Decides a set with a queue of this node: the server's subset before the node's.
@@ -171,13 +172,13 @@ impl Redis {
     ) -> Result<Applied, CheckError> {
         let mut cluster = Subset::of(set, cluster);
         let until = self.until(set.within());
-        let own = with_checks(set, &cluster.checks);
+        let own = set.with_checks(&cluster.checks);
         let shared = match self.apply_until(&own, &mut cluster.decisions, until).await {
             Ok(shared) => shared,
             Err(failure) => return self.without_store(set, decisions, &failure),
         };
         if shared.ruling == Ruling::Admitted {
-            let own = self.memory.decide(&with_checks(set, &node.checks), &mut node.decisions);
+            let own = self.memory.decide(&set.with_checks(&node.checks), &mut node.decisions);
             if own.ruling == Ruling::Admitted {
                 self.run_deferred(set, &mut node);
             } else {
@@ -258,17 +259,17 @@ impl Redis {
         let mut checks = node.checks.clone();
         checks.extend(refusing(&node.checks));
         node.decisions.push(None);
-        self.memory.decide(&with_checks(set, &checks), &mut node.decisions);
+        self.memory.decide(&set.with_checks(&checks), &mut node.decisions);
         node.decisions.pop();
     }
 }
 
-/// Whether no check of a set can refuse it, now or at the end of a calendar window.
+/// Whether no check of a set can make the others be undone, now or at the end of a calendar window.
 ///
-/// Such sets contain only reports and refunds, and checks in shadow mode.
-fn never_refuses(set: &Set<'_>) -> bool {
+/// Such sets are independent, or contain only reports and refunds.
+fn needs_no_rollback(set: &Set<'_>) -> bool {
     set.checks().iter().all(|check| {
         let never = matches!(check.operation(), Operation::Charge(_) | Operation::Refund(_));
-        (check.mode() == Mode::Shadow || never) && check.period().is_none()
+        (never || set.is_independent()) && check.period().is_none()
     })
 }

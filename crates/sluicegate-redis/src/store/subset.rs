@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use sluicegate_core::{
-    ChargeId, Check, Cost, Decision, Limit, Mode, Operation, Parameters, Quota, Set, Span,
+    ChargeId, Check, Cost, Decision, Limit, Operation, Parameters, Quota, Set, Span,
 };
 use smallvec::SmallVec;
 
@@ -65,14 +65,12 @@ impl<'a> Subset<'a> {
         let own = |at: &usize| self.checks.get(*at).is_some_and(|check| !check.is_alternative());
         let start = (0..=place).rev().find(own).unwrap_or(0);
         let end = (place + 1..self.checks.len()).find(own).unwrap_or(self.checks.len());
-        let enforced =
-            |at: &usize| self.checks.get(*at).is_some_and(|check| check.mode() == Mode::Enforce);
         let allows = |at: usize| {
             self.decisions
                 .get(at)
                 .is_some_and(|decision| decision.is_some_and(|decision| decision.is_allowed()))
         };
-        (start..end).filter(enforced).any(allows) || !(start..end).any(|at| enforced(&at))
+        (start..end).any(allows)
     }
 
     /// This subset reduced to the checks that were finally refused, although their server may have
@@ -100,12 +98,7 @@ impl<'a> Subset<'a> {
     }
 }
 
-/// The same kind of set, with other checks.
-pub(super) fn with_checks<'s>(whole: &Set<'_>, checks: &'s [Check<'s>]) -> Set<'s> {
-    with_id(whole, checks, whole.id())
-}
-
-/// The same, with another id.
+/// The same kind of set, with other checks and another id.
 pub(super) fn with_id<'s>(whole: &Set<'_>, checks: &'s [Check<'s>], id: ChargeId) -> Set<'s> {
     let set =
         if whole.is_independent() { Set::independent(checks, id) } else { Set::all(checks, id) };

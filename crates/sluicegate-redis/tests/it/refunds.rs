@@ -4,9 +4,7 @@ use std::time::Duration;
 
 use sluicegate::{Applied, DecidedBy, next_set_id};
 use sluicegate_conformance::subject::apply_set;
-use sluicegate_core::{
-    Check, Cost, Decision, Limit, Mode, OnStoreError, Operation, Ruling, Scope, Set,
-};
+use sluicegate_core::{Check, Cost, Decision, Limit, OnStoreError, Operation, Ruling, Scope, Set};
 use sluicegate_redis::{Options, Redis};
 use sluicegate_testkit::{FaultProxy, PATIENCE, ServerKind, retry_if_stalled};
 
@@ -196,12 +194,5 @@ fn an_independent_term_refunds_whether_or_not_the_server_admits() {
         assert_eq!(applied.ruling, Ruling::Refused);
         assert_eq!(decisions[0].unwrap().granted(), 2);
         assert_eq!(both.used(both.own()), 4);
-        // A shadow check follows its term: one that refuses, and one that does not.
-        let shadow = |cost| [both.own().cost(units(cost)), refund.observed().or_else(), refused];
-        assert_eq!(shadow(1)[1].mode(), Mode::Shadow);
-        both.apply(&shadow(9), true);
-        assert_eq!(both.used(both.own()), 4);
-        both.apply(&shadow(1), true);
-        assert_eq!(both.used(both.own()), 3, "one more, and two back");
     });
 }

@@ -1,6 +1,7 @@
 //! The checks of a rule that applies.
 
 use sluicegate::{Check, Cost, Operation};
+use smallvec::SmallVec;
 
 use super::collect::{AppliedRule, CallerRescale, LimitSource};
 use super::{PlanBuffer, RequestPlan};
@@ -9,19 +10,52 @@ use crate::rule_set::limits::LimitSet;
 use crate::rule_set::rule::{Mode, RequestResult, Rule};
 
 impl<'p> RequestPlan<'p> {
-    /// Adds the checks of a rule that applies.
-    pub(super) fn emit(
+    /// Adds the checks of all rules that apply: those of shadow rules after the others.
+    ///
+    /// A shadow rule is a set of its own. A report charges each rule independently, so that the
+    /// checks of all of them are in one set.
+    pub(super) fn emit_all(
         &mut self,
-        one: &AppliedRule<'p>,
+        applied: &[AppliedRule<'p>],
         rescales: &[CallerRescale<'p>],
         purpose: Purpose,
         buffer: &'p PlanBuffer,
     ) {
-        let (rules, index) = (self.rules, one.rule);
-        let Some(rule) = usize::try_from(index).ok().and_then(|index| rules.rules.get(index))
-        else {
-            return;
-        };
+        let is_report = matches!(purpose, Purpose::Failure(_) | Purpose::Success);
+        if is_report {
+            self.plan.independently();
+        }
+        let rules = self.rules;
+        let rule_of = |one: &AppliedRule<'p>| &rules.rules[one.rule as usize];
+        let is_shadow = |one: &&AppliedRule<'p>| !is_report && rule_of(one).mode == Mode::Shadow;
+        for one in applied.iter().filter(|one| !is_shadow(one)) {
+            let require = |planned: &mut Self, check| {
+                planned.plan.require(check);
+                planned.rule_indexes.push(one.rule);
+            };
+            self.emit((one, rule_of(one)), rescales, purpose, buffer, require);
+        }
+        for one in applied.iter().filter(is_shadow) {
+            let mut checks: SmallVec<[Check<'p>; 4]> = SmallVec::new();
+            let collect = |planned: &mut Self, check| {
+                checks.push(check);
+                planned.rule_indexes.push(one.rule);
+            };
+            self.emit((one, rule_of(one)), rescales, purpose, buffer, collect);
+            self.plan.observe(checks);
+        }
+    }
+
+    /// Passes the checks of a rule that applies to `push`.
+    fn emit(
+        &mut self,
+        (one, rule): (&AppliedRule<'p>, &'p Rule),
+        rescales: &[CallerRescale<'p>],
+        purpose: Purpose,
+        buffer: &'p PlanBuffer,
+        mut push: impl FnMut(&mut Self, Check<'p>),
+    ) {
+        let index = one.rule;
         let key = buffer.keys.get(one.key.clone());
         let cost = Cost::new(one.cost).unwrap_or(Cost::MAX);
         self.cost = self.cost.max(cost.units());
@@ -37,11 +71,10 @@ impl<'p> RequestPlan<'p> {
                 None => Operation::peek(),
             };
             let check = rule.check(&cooldown.limit, key);
-            self.push(rule, index, check.with_operation(operation));
+            push(self, check.with_operation(operation));
             if purpose != Purpose::Take {
-                // A charge does not report whether it reached the limit, so peek afterwards. The
-                // peek is observed, so that it cannot refuse.
-                self.push(rule, index, check.with_operation(Operation::peek()).observed());
+                // A charge does not report whether it reached the limit, so peek afterwards.
+                push(self, check.with_operation(Operation::peek()));
             }
         }
         if matches!(purpose, Purpose::Failure(_) | Purpose::Success) {
@@ -49,7 +82,7 @@ impl<'p> RequestPlan<'p> {
         }
         for change in rescales.iter().filter(|change| change.rule == index) {
             let rescale = Operation::Rescale { from: change.from, id: change.id };
-            self.push(rule, index, rule.check(change.limit, key).with_operation(rescale));
+            push(self, rule.check(change.limit, key).with_operation(rescale));
         }
         let limits = match one.limits {
             LimitSource::None => return,
@@ -71,23 +104,17 @@ impl<'p> RequestPlan<'p> {
             if let Some(operation) = past {
                 // A past request holds no slot.
                 if !rule_limit.limit.holds() {
-                    self.push(rule, index, check.with_operation(operation));
+                    push(self, check.with_operation(operation));
                 }
                 continue;
             }
             // Nearly every request costs one unit, which is the default of a check.
             let check = if cost == Cost::ONE { check } else { check.cost(cost) };
-            self.push(rule, index, check);
+            push(self, check);
             if let Some(soft) = &rule_limit.soft {
                 let check = rule.check(&soft.limit, key).cost(cost).delayed(soft.delay);
-                self.push(rule, index, check.or_else());
+                push(self, check.or_else());
             }
         }
-    }
-
-    fn push(&mut self, rule: &Rule, index: u32, check: Check<'p>) {
-        let check = if rule.mode == Mode::Shadow { check.observed() } else { check };
-        self.plan.require(check);
-        self.rule_indexes.push(index);
     }
 }

@@ -134,7 +134,10 @@ impl<'p> Settlement<'p> {
                 plan.require(rule.check(limit, &entry.key).with_operation(settle));
             }
             SettledLimit {
-                limit: entry.limit().into(),
+                limit: match of {
+                    Some((limit, rule)) => rule.policy_name(limit).into(),
+                    None => entry.limit().into(),
+                },
                 of: of.map(|(limit, rule)| (rule.name.clone(), limit.algorithm())),
                 estimated: entry.receipt.units(),
                 decision: None,

@@ -333,11 +333,6 @@ impl<'r> RequestContext<'r> {
         self.tier
     }
 
-    /// The tier of the caller, if it has been determined already.
-    pub(crate) fn cached_tier(&self) -> Option<TierId> {
-        self.tier
-    }
-
     fn find_tier(&mut self) -> Option<TierId> {
         let rules = self.rules;
         let tiers = rules.tiers.as_ref()?;

@@ -1,6 +1,6 @@
 //! Atomic decision of several requests: all are charged, or none.
 
-use sluicegate::{Check, CheckError, Plan, Span, Store, Time};
+use sluicegate::{Check, CheckError, Span, Store, Time, Verdict};
 
 use super::{Evaluation, PlannedRequest, RuleEvalContext, RuleLimiter};
 use crate::plan::{PlanBuffer, RequestPlan};
@@ -100,22 +100,22 @@ impl<S: Store> RuleLimiter<S> {
             .zip(&mut buffers)
             .map(|(part, buffer)| self.plan_item(&rules, part, now, buffer))
             .collect();
-        let mut planned = RequestPlan::together(&rules, items.iter().map(|item| &item.planned));
+        let plans: Vec<&RequestPlan<'_>> = items.iter().map(|item| &item.planned).collect();
+        let (mut planned, places) = RequestPlan::together(&rules, &plans);
         planned.answered_within(within);
         let whole = PlannedRequest {
             planned,
             context: RuleEvalContext { request: &EMPTY_REQUEST, directory, now, signer },
         };
         let verdict = self.evaluate(&whole).await?;
-        let plans: Vec<Plan<'_>> = items.iter().map(|item| item.planned.plan().clone()).collect();
-        let verdicts = verdict.as_ref().map(|verdict| verdict.split(&plans)).unwrap_or_default();
+        let part = |(item, places): (&PlannedRequest<'_>, &Vec<usize>)| {
+            Some(verdict.as_ref()?.part(item.plan()?, places))
+        };
+        let verdicts: Vec<Option<Verdict>> = items.iter().zip(&places).map(part).collect();
         let evaluations: Vec<Evaluation<'_>> = items
             .iter()
-            .enumerate()
-            .map(|(index, item)| {
-                let has_checks = item.plan().is_some();
-                item.evaluation(verdicts.get(index).filter(|_| has_checks))
-            })
+            .zip(&verdicts)
+            .map(|(item, verdict)| item.evaluation(verdict.as_ref()))
             .collect();
         let whole = &whole.evaluation(verdict.as_ref());
         Ok(respond(&GroupEvaluation { whole, parts: &evaluations }))

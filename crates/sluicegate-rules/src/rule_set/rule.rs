@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-pub use sluicegate::Mode;
 use sluicegate::{Check, Limit, OnStoreError, Scope};
 
 use crate::directory::TimeRange;
@@ -13,6 +12,16 @@ use crate::rule_set::costs::Costs;
 use crate::rule_set::limits::{LimitSet, Limits};
 use crate::rule_set::policy_names::PolicyNames;
 use crate::rule_set::reload::QuotaEdits;
+
+/// Whether a rule may refuse requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Mode {
+    /// A refusal refuses the request.
+    #[default]
+    Enforce,
+    /// Shadow: charged as if it alone were enforced, but only reported.
+    Shadow,
+}
 
 /// One rule of a file.
 #[derive(Debug)]

@@ -85,7 +85,8 @@ fn the_plan_contains_the_modes_of_rules() {
     let planned = rules.plan(&directory, &call.request(), NOVEMBER, &mut buffer);
     assert_eq!(planned.outcome(), PlanOutcome::Check);
     let modes: Vec<_> = (0..2).map(|check| planned.rule(check).unwrap().mode()).collect();
-    assert_eq!(modes, [sluicegate_rules::Mode::Shadow, sluicegate_rules::Mode::Enforce]);
+    assert_eq!(modes, [sluicegate_rules::Mode::Enforce, sluicegate_rules::Mode::Shadow]);
+    assert_eq!(planned.plan().required().len(), 1);
 }
 
 #[test]

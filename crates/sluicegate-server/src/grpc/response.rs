@@ -5,7 +5,7 @@ mod status;
 
 use serde_json::json;
 use sluicegate::Time;
-use sluicegate_http::{Problem, RateLimitInfo};
+use sluicegate_http::{Audience, Problem, RateLimitInfo};
 use sluicegate_rules::GroupEvaluation;
 
 use self::status::LimitStatus;
@@ -66,14 +66,16 @@ pub(super) fn write<'o, O: Fn(usize) -> Option<&'o DescriptorOverride>>(
     if over {
         // Only for refusals, because an allowed request has its own content type.
         header(&mut writer, "content-type", Problem::CONTENT_TYPE);
-        let problem = info.problem(STATUS);
+        // Envoy forwards the body to the caller.
+        let problem = info.problem(STATUS, Audience::Caller);
         let body = match &problem {
             Some(problem) => serde_json::to_vec(problem),
             None => serde_json::to_vec(&status::ExhaustedProblem::QUOTA),
         };
         writer.bytes(field::RAW_BODY, &body.unwrap_or_default());
     }
-    metadata::write(&mut writer, field::DYNAMIC_METADATA, group.whole, over);
+    let slot = group.whole.slot();
+    metadata::write(&mut writer, field::DYNAMIC_METADATA, &info, slot.as_deref(), over);
     writer.into_bytes()
 }
 
@@ -82,8 +84,7 @@ pub(super) fn invalid_call(why: &str) -> Vec<u8> {
     let mut writer = ProtobufWriter::append(vec![0; PREFIX]);
     writer.number(field::OVERALL_CODE, code(true));
     header(&mut writer, "content-type", Problem::CONTENT_TYPE);
-    let body =
-        json!({"type": "about:blank", "title": "Bad Request", "status": STATUS, "detail": why});
+    let body = json!({"type": "about:blank", "title": "Too Many Requests", "status": STATUS, "detail": why});
     writer.bytes(field::RAW_BODY, body.to_string().as_bytes());
     writer.into_bytes()
 }

@@ -1,46 +1,28 @@
 //! The response to a check: JSON and headers.
 
 mod batch;
-mod decisions;
-mod summary;
+mod limit;
 
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::header::{CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use hyper::{Response, StatusCode};
-use sluicegate::{Check, DecidedBy, Decision, Mode, Refusal, Span, Time, Verdict};
-use sluicegate_http::{Problem, RateLimitInfo, is_unasked};
-use sluicegate_rules::{Evaluation, HeaderSettings, PlanOutcome};
+use sluicegate::{DecidedBy, Decision, Span, Time};
+use sluicegate_http::{Audience, LimitOutcome, Problem, RateLimitInfo};
+use sluicegate_rules::Evaluation;
 
 pub(super) use self::batch::Verdicts;
-pub(super) use self::decisions::{DecisionJson, Decisions};
+pub(super) use self::limit::write_limit;
 use super::HttpResponse;
 use super::json::writer::{JsonWriter, name};
 
 /// The response to a request that was decided.
-pub(crate) struct CheckResponse<'a> {
-    info: RateLimitInfo<'a>,
-    allowed: bool,
-    /// The rule of the strictest limit.
-    rule: Option<&'a str>,
-    reason: Option<&'static str>,
-    /// The identity that the request lacks.
-    identity: Option<&'a str>,
-    tier: Option<&'a str>,
-    /// The strictest decision, if it is enforced.
-    strictest: Option<&'a Decision>,
-    /// Whether the state of that counter is unknown, because the store was unavailable.
-    state_unknown: bool,
-    /// The cost of the request.
-    cost: u64,
-    retry_after: Option<Span>,
-    delay: Span,
+pub(super) struct CheckResponse<'a> {
+    pub(super) info: RateLimitInfo<'a>,
     /// The receipt to send back when the request has ended.
     slot: Option<String>,
     /// The receipt to send back when the actual cost is known.
     reservation: Option<String>,
-    decisions: Decisions<'a>,
-    by: DecidedBy,
 }
 
 impl<'a> CheckResponse<'a> {
@@ -49,114 +31,19 @@ impl<'a> CheckResponse<'a> {
     /// … and for every further decision.
     const USUAL_DECISION: usize = 320;
 
-    /// Creates the response to a request without checks.
-    fn without_checks(info: RateLimitInfo<'a>, cost: u64) -> Self {
-        Self {
-            info,
-            allowed: true,
-            rule: None,
-            reason: None,
-            identity: None,
-            tier: None,
-            strictest: None,
-            state_unknown: false,
-            cost,
-            retry_after: None,
-            delay: Span::ZERO,
-            slot: None,
-            reservation: None,
-            decisions: Decisions::NONE,
-            by: DecidedBy::Store,
-        }
-    }
-
-    /// Creates the response to checks under one name, without rules.
-    pub(super) fn by_rule(
-        rule: &'a str,
-        checks: &'a [Check<'a>],
-        verdict: &'a Verdict,
-        cost: u64,
-        settings: &'a HeaderSettings,
-    ) -> Self {
-        let info = RateLimitInfo::named(rule, checks, verdict, cost, settings);
-        Self { rule: Some(rule), ..Self::of(info, checks, verdict, cost) }
-    }
-
-    /// Creates the response to checks.
-    fn of(
-        info: RateLimitInfo<'a>,
-        checks: &'a [Check<'a>],
-        verdict: &'a Verdict,
-        cost: u64,
-    ) -> Self {
-        let strictest = verdict.strictest().and_then(|strictest| {
-            let check = checks.get(strictest.check)?;
-            // A shadow blocks no request, so that only the operator needs its state.
-            (check.mode() == Mode::Enforce).then_some(strictest.decision)
-        });
-        let refusal = strictest.filter(|_| !verdict.is_allowed());
-        let refusal = refusal.and_then(Decision::refusal);
-        let is_unknown = |check: usize| {
-            let check = checks.get(check);
-            check.is_some_and(|check| is_unasked(check, verdict))
-        };
-        let state_unknown =
-            verdict.strictest().is_some_and(|strictest| is_unknown(strictest.check));
-        Self {
-            allowed: verdict.is_allowed(),
-            reason: refusal.map(Refusal::as_str),
-            strictest,
-            state_unknown,
-            by: verdict.by(),
-            retry_after: verdict.retry_after(),
-            delay: verdict.delay(),
-            decisions: Decisions { checks, verdict: Some(verdict), planned: None },
-            ..Self::without_checks(info, cost)
-        }
+    /// Creates the response to a request that brought its own limit.
+    pub(super) fn new(info: RateLimitInfo<'a>) -> Self {
+        Self { info, slot: None, reservation: None }
     }
 
     /// Creates the response to a request that was evaluated by rules.
-    pub(crate) fn of_evaluation(evaluation: &'a Evaluation<'a>) -> Self {
-        let (planned, cost) = (evaluation.planned, evaluation.planned.cost());
-        let info = RateLimitInfo::of(evaluation);
-        let response = match evaluation.verdict {
-            Some(verdict) => {
-                let response = Self::of(info, planned.plan().checks(), verdict, cost);
-                let strictest = verdict.strictest().filter(|_| response.strictest.is_some());
-                let rule = strictest.and_then(|strictest| planned.rule(strictest.check));
-                let decisions = Decisions { planned: Some(planned), ..response.decisions };
-                let (rule, slot) = (rule.map(sluicegate_rules::Rule::name), evaluation.slot());
-                Self { rule, slot, decisions, ..response }
-            }
-            None => Self::without_checks(info, cost),
-        };
-        let allowed = evaluation.is_allowed();
-        let response = Self { allowed, tier: planned.tier(), ..response };
-        match planned.outcome() {
-            PlanOutcome::Check | PlanOutcome::Free => response,
-            PlanOutcome::Blocked => Self { reason: Some("listed"), ..response },
-            PlanOutcome::Unidentified { identity, rule } => Self {
-                rule: Some(rule),
-                reason: Some("unidentified"),
-                identity: Some(identity),
-                ..response
-            },
-        }
+    pub(super) fn of_evaluation(evaluation: &'a Evaluation<'a>) -> Self {
+        Self { slot: evaluation.slot(), ..Self::new(RateLimitInfo::of(evaluation)) }
     }
 
     /// Adds the receipt to send back when the actual cost is known.
     pub(super) fn with_reservation(self, reservation: Option<String>) -> Self {
         Self { reservation, ..self }
-    }
-
-    /// Returns the rule of the strictest limit.
-    pub(super) fn rule(&self) -> Option<&'a str> {
-        self.rule
-    }
-
-    /// Returns the reason for the refusal.
-    pub(super) fn reason(&self) -> Option<&'static str> {
-        self.reason
     }
 
     /// Builds the HTTP response; a refusal has `deny_status` if the request sets it.
@@ -168,7 +55,7 @@ impl<'a> CheckResponse<'a> {
         let status = self.status(deny_status);
         let mut body = Vec::new();
         if may_have_body(status) {
-            let others = self.decisions.checks.len().saturating_sub(1);
+            let others = self.info.limits().count().saturating_sub(1);
             body.reserve(Self::USUAL_LENGTH + others * Self::USUAL_DECISION);
             self.write(&mut body, status);
         }
@@ -177,7 +64,8 @@ impl<'a> CheckResponse<'a> {
         let headers = answer.headers_mut();
         self.info.insert_headers(headers, now);
         if may_have_body(status) {
-            let kind = if self.allowed { "application/json" } else { Problem::CONTENT_TYPE };
+            let kind =
+                if self.info.is_allowed() { "application/json" } else { Problem::CONTENT_TYPE };
             headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
         }
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
@@ -194,8 +82,9 @@ impl<'a> CheckResponse<'a> {
         now: impl FnOnce() -> Time,
     ) -> HttpResponse {
         let status = self.status(deny_status);
-        let problem = self.info.problem(status.as_u16()).filter(|_| may_have_body(status));
-        let body = problem.and_then(|problem| serde_json::to_vec(&problem.for_callers()).ok());
+        let problem = self.info.problem(status.as_u16(), Audience::Caller);
+        let problem = problem.filter(|_| may_have_body(status));
+        let body = problem.and_then(|problem| serde_json::to_vec(&problem).ok());
         let is_problem = body.is_some();
         let mut answer = Response::new(body.map(Full::from).unwrap_or_default());
         *answer.status_mut() = status;
@@ -209,8 +98,9 @@ impl<'a> CheckResponse<'a> {
         if let Some(slot) = self.slot.and_then(|slot| HeaderValue::try_from(slot).ok()) {
             headers.insert("x-sluicegate-slot", slot);
         }
-        if !self.delay.is_zero() {
-            headers.insert("x-sluicegate-delay-ms", self.delay.as_millis_ceil().into());
+        let delay = self.info.delay();
+        if !delay.is_zero() {
+            headers.insert("x-sluicegate-delay-ms", delay.as_millis_ceil().into());
         }
         answer
     }
@@ -224,8 +114,9 @@ impl<'a> CheckResponse<'a> {
 
     /// Writes the verdict as JSON; that of a refusal is also a problem with this status.
     fn write(&self, out: &mut Vec<u8>, status: StatusCode) {
-        let decision = self.strictest.filter(|_| !self.state_unknown);
-        let problem = self.info.problem(status.as_u16());
+        let info = &self.info;
+        let known = info.strictest().filter(|limit| limit.is_known).map(|limit| limit.decision);
+        let problem = info.problem(status.as_u16(), Audience::Operator);
         let mut object = match &problem {
             None => JsonWriter::begin(out),
             Some(problem) => {
@@ -234,23 +125,24 @@ impl<'a> CheckResponse<'a> {
                 JsonWriter::resume(out)
             }
         };
-        object.flag(name!("allowed"), self.allowed);
-        object.text_if(name!("rule"), self.rule);
-        object.word_if(name!("reason"), self.reason);
-        object.text_maybe(name!("identity"), self.identity);
-        object.text_maybe(name!("tier"), self.tier.filter(|_| problem.is_none()));
-        object.number_if(name!("limit"), decision.map(Decision::limit));
-        object.number_if(name!("remaining"), decision.map(Decision::remaining));
-        object.number(name!("cost"), self.cost);
-        object.number_if(name!("retry_after_ms"), self.retry_after.map(Span::as_millis_ceil));
-        let reset_after = decision.map(|decision| decision.reset_after().as_millis_ceil());
+        object.flag(name!("allowed"), info.is_allowed());
+        object.text_if(name!("rule"), info.rule());
+        object.word_if(name!("reason"), info.reason());
+        object.text_maybe(name!("identity"), info.identity());
+        object.text_maybe(name!("tier"), info.tier().filter(|_| problem.is_none()));
+        object.number_if(name!("limit"), known.map(Decision::limit));
+        object.number_if(name!("remaining"), known.map(Decision::remaining));
+        object.number(name!("cost"), info.cost());
+        object.number_if(name!("retry_after_ms"), info.retry_after().map(Span::as_millis_ceil));
+        let reset_after = known.map(|decision| decision.reset_after().as_millis_ceil());
         object.number_if(name!("reset_after_ms"), reset_after);
-        object.number(name!("delay_ms"), self.delay.as_millis_ceil());
+        object.number(name!("delay_ms"), info.delay().as_millis_ceil());
         object.text_maybe(name!("slot"), self.slot.as_deref());
         object.text_maybe(name!("reservation"), self.reservation.as_deref());
-        object.text_maybe(name!("by"), (self.by != DecidedBy::Store).then_some(self.by.as_str()));
-        object.list(name!("decisions"), self.decisions.iter(), |decision, object| {
-            decision.write(object);
+        let by = Some(info.by()).filter(|by| *by != DecidedBy::Store);
+        object.text_maybe(name!("by"), by.map(DecidedBy::as_str));
+        object.list(name!("decisions"), info.limits(), |limit: LimitOutcome<'_>, object| {
+            write_limit(info, &limit, object);
         });
         object.end();
     }

@@ -10,8 +10,8 @@ use arc_swap::{ArcSwap, Guard};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::registry::Registry;
-use sluicegate::{Operation, Verdict};
-use sluicegate_rules::{Evaluation, Mode, PlanOutcome, RequestPlan, RuleSet};
+use sluicegate_http::RateLimitInfo;
+use sluicegate_rules::{Evaluation, Mode, PlanOutcome, RuleSet};
 
 /// Labels of a decision. Their values come from the rule file and fixed sets.
 pub(super) type Labels = Vec<(&'static str, Cow<'static, str>)>;
@@ -77,10 +77,10 @@ impl RuleMetrics {
             PlanOutcome::Unidentified { .. } => _ = self.unidentified.inc(),
             PlanOutcome::Check => match evaluation.verdict {
                 None => _ = self.unmatched.inc(),
-                Some(verdict) => {
+                Some(_) => {
                     let resolved = self.of(planned.rules());
                     let rules = planned.rules().rules();
-                    for_each_rule(planned, verdict, |rule, outcome| {
+                    for_each_rule(evaluation, |rule, outcome| {
                         if let (Some(counters), Some(rule)) =
                             (resolved.rules.get(rule), rules.get(rule))
                         {
@@ -123,53 +123,38 @@ impl RuleMetrics {
 /// Calls `visit` with the outcome of each rule.
 ///
 /// The checks of a rule are adjacent in the plan.
-fn for_each_rule(
-    planned: &RequestPlan<'_>,
-    verdict: &Verdict,
-    mut visit: impl FnMut(usize, RuleOutcome),
-) {
+fn for_each_rule(evaluation: &Evaluation<'_>, mut visit: impl FnMut(usize, RuleOutcome)) {
     let mut current: Option<(usize, RuleOutcome)> = None;
-    let checks = planned.plan().checks().iter().zip(verdict.decisions());
-    for (index, (check, decision)) in checks.enumerate() {
-        let (Some(rule), Some(decision)) = (planned.rule_index(index), decision) else { continue };
-        // A rescale only records a change of tier and does not affect the request.
-        if matches!(check.operation(), Operation::Rescale { .. }) {
-            continue;
-        }
-        if current.as_ref().is_none_or(|(other, _)| *other != rule) {
-            if let Some((other, outcome)) = current.take() {
-                visit(other, outcome);
+    for limit in RateLimitInfo::of(evaluation).limits() {
+        let Some(rule) = evaluation.planned.rule_index(limit.index) else { continue };
+        let (_, outcome) = match &mut current {
+            Some(of_rule) if of_rule.0 == rule => of_rule,
+            other => {
+                if let Some((before, outcome)) = other.replace((rule, RuleOutcome::default())) {
+                    visit(before, outcome);
+                }
+                let Some(of_rule) = other else { continue };
+                of_rule
             }
-            current = Some((rule, RuleOutcome::default()));
-        }
-        let Some((_, outcome)) = &mut current else { continue };
-        if !check.is_alternative() {
-            outcome.refused |= outcome.term_refuses;
-            outcome.term_refuses = true;
-        }
-        if decision.is_allowed() {
-            outcome.term_refuses = false;
-            let delay = decision.delay() + check.delay_if_admitted();
-            outcome.delayed |= verdict.is_allowed() && !delay.is_zero();
-        }
+        };
+        outcome.refused |= !limit.term_admits;
+        outcome.delayed |= !limit.delay().is_zero();
     }
     if let Some((rule, outcome)) = current {
         visit(rule, outcome);
     }
 }
 
-/// The outcome of a rule so far, while its checks are read.
+/// The outcome of a rule so far, while its limits are read.
 #[derive(Debug, Default)]
 struct RuleOutcome {
     refused: bool,
-    /// Whether no alternative of the current term has admitted yet.
-    term_refuses: bool,
     delayed: bool,
 }
 
 impl RuleOutcome {
     fn resolve(&self, mode: Mode) -> RequestOutcome {
-        match (self.refused || self.term_refuses, mode) {
+        match (self.refused, mode) {
             (true, Mode::Shadow) => RequestOutcome::Shadowed,
             (true, Mode::Enforce) => RequestOutcome::Refused,
             (false, Mode::Enforce) if self.delayed => RequestOutcome::Delayed,

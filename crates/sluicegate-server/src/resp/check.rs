@@ -2,14 +2,14 @@
 
 use std::fmt;
 
-use sluicegate::{CheckError, Cost, Store};
+use sluicegate::{CheckError, Cost, Decision, Span, Store};
+use sluicegate_http::RateLimitInfo;
 use sluicegate_rules::{AttributeValue, Attributes, Evaluation, Request, RuleLimiter};
 use tracing::debug;
 
 use super::arguments::Arguments;
 use super::parser::Argument;
 use super::reply_writer::{Excerpt, ReplyWriter, Version};
-use crate::http::CheckResponse;
 use crate::metrics::Metrics;
 
 /// The most attributes of a request, because rules search all of them.
@@ -81,7 +81,7 @@ impl Checks {
         let respond = |_, result: Result<&Evaluation<'_>, &CheckError>| match result {
             Ok(evaluation) => {
                 metrics.evaluated(evaluation);
-                answer(&CheckResponse::of_evaluation(evaluation), replies, version);
+                answer(evaluation, replies, version);
             }
             Err(error) => replies.error(format_args!("ERR {error}")),
         };
@@ -150,25 +150,26 @@ impl Attributes for CheckFields<'_> {
 }
 
 /// Writes the reply: names and values in a fixed order, with -1 for a missing number.
-fn answer(response: &CheckResponse<'_>, replies: &mut ReplyWriter, version: Version) {
-    let summary = response.summary();
-    if let Some(reason) = summary.reason {
-        debug!(rule = summary.rule, reason, "refused");
+fn answer(evaluation: &Evaluation<'_>, replies: &mut ReplyWriter, version: Version) {
+    let (info, slot) = (RateLimitInfo::of(evaluation), evaluation.slot());
+    if let Some(reason) = info.reason() {
+        debug!(rule = info.rule(), reason, "refused");
     }
     let whole = |number: u64| i64::try_from(number).unwrap_or(i64::MAX);
+    let known = info.strictest().filter(|limit| limit.is_known).map(|limit| limit.decision);
     let numbers = [
-        ("limit", summary.limit),
-        ("remaining", summary.remaining),
-        ("retry_after_ms", summary.retry_after_ms),
-        ("reset_after_ms", summary.reset_after_ms),
-        ("delay_ms", Some(summary.delay_ms)),
-        ("cost", Some(summary.cost)),
+        ("limit", known.map(Decision::limit)),
+        ("remaining", known.map(Decision::remaining)),
+        ("retry_after_ms", info.retry_after().map(Span::as_millis_ceil)),
+        ("reset_after_ms", known.map(|decision| decision.reset_after().as_millis_ceil())),
+        ("delay_ms", Some(info.delay().as_millis_ceil())),
+        ("cost", Some(info.cost())),
     ];
     let texts = [
-        ("tier", summary.tier),
-        ("identity", summary.identity),
-        ("slot", summary.slot),
-        ("by", Some(summary.by.as_str())),
+        ("tier", info.tier()),
+        ("identity", info.identity()),
+        ("slot", slot.as_deref()),
+        ("by", Some(info.by().as_str())),
     ];
     let text = |replies: &mut ReplyWriter, name: &str, value: Option<&str>| {
         replies.bulk(name);
@@ -179,9 +180,9 @@ fn answer(response: &CheckResponse<'_>, replies: &mut ReplyWriter, version: Vers
     };
     replies.map(3 + numbers.len() + texts.len(), version);
     replies.bulk("allowed");
-    replies.integer(i64::from(summary.allowed));
-    text(replies, "rule", summary.rule);
-    text(replies, "reason", summary.reason);
+    replies.integer(i64::from(info.is_allowed()));
+    text(replies, "rule", info.rule());
+    text(replies, "reason", info.reason());
     for (name, number) in numbers {
         replies.bulk(name);
         replies.integer(number.map_or(-1, whole));

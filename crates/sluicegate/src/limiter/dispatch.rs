@@ -18,6 +18,9 @@ const SETS_PER_CALL: usize = 16;
 /// The number of retries when the store's time is outside the calendar window.
 const CALENDAR_TRIES: usize = 4;
 
+/// The outcomes of the sets of a plan.
+type SetOutcomes = SmallVec<[Applied; 2]>;
+
 impl<S: Store> Limiter<S> {
     /// Refunds a charge without waiting for the result.
     pub(crate) fn refund_detached(&self, limit: &Limit, key: &[u8], receipt: Receipt) {
@@ -67,19 +70,20 @@ impl<S: Store> Limiter<S> {
     /// Returns the verdict on a plan if the store can decide without waiting.
     #[inline(always)]
     pub(crate) fn try_run_plan(&self, plan: PlanView<'_>) -> Option<Verdict> {
-        if !are_simple(plan.checks) {
+        if !is_simple_plan(plan) {
             return None;
         }
         let mut verdict = Verdict::unresolved(plan.checks.len());
-        let set = plan.set();
-        let mut batch = Batch::new(std::slice::from_ref(&set), verdict.places());
+        let sets: SmallVec<[Set<'_>; 1]> = plan.sets().collect();
+        let mut batch = Batch::new(&sets, verdict.places());
         self.store().try_apply(&mut batch);
-        let applied = *batch.applied().first()?;
-        if applied.ruling == Ruling::Contradictory {
+        let contradictory = |applied: &Applied| applied.ruling == Ruling::Contradictory;
+        if !batch.is_decided() || batch.applied().iter().any(contradictory) {
             // Nothing was charged; the asynchronous path returns the error.
             return None;
         }
-        verdict.resolve(plan.checks, applied);
+        let applied = batch.into_applied();
+        verdict.resolve(plan, &applied);
         Some(verdict)
     }
 
@@ -96,18 +100,20 @@ impl<S: Store> Limiter<S> {
     pub(crate) async fn run_plan(&self, plan: PlanView<'_>) -> Result<Verdict, CheckError> {
         let mut verdict = Verdict::unresolved(plan.checks.len());
         let applied = self.apply_one(plan, verdict.places()).await?;
-        verdict.resolve(plan.checks, applied);
+        verdict.resolve(plan, &applied);
+        self.release_shadow_slots(plan, &verdict).await;
         Ok(verdict)
     }
 
     /// Decides plans in their order, each as if it had been sent alone.
     ///
     /// The store may find that a calendar window is stale; such a plan is then sent again. Hence a
-    /// plan with a calendar ends its call: the plans behind it are sent once it has been decided.
+    /// plan with a calendar ends its call, as does one with slots in a shadow: the plans behind it
+    /// are sent once it has been decided.
     pub(crate) async fn run_batch(&self, plans: &[Plan<'_>]) -> Vec<Result<Verdict, CheckError>> {
         let mut verdicts = Vec::with_capacity(plans.len());
         for plans in plans.chunks(S::BATCH) {
-            for plans in plans.split_inclusive(|plan| !are_simple(plan.checks())) {
+            for plans in plans.split_inclusive(|plan| !is_simple_plan(plan.view())) {
                 match plans.split_last() {
                     // An invalid plan is not sent: the path of a single plan returns its error.
                     Some((invalid, before)) if validate_all(invalid.checks()).is_err() => {
@@ -125,17 +131,22 @@ impl<S: Store> Limiter<S> {
     async fn run_call(&self, plans: &[Plan<'_>], verdicts: &mut Vec<Result<Verdict, CheckError>>) {
         let views: SmallVec<[PlanView<'_>; SETS_PER_CALL]> = plans.iter().map(Plan::view).collect();
         let mut decisions = vec![None; views.iter().map(|plan| plan.checks.len()).sum()];
-        let outcomes = self.apply(&views, &mut decisions).await;
+        let mut outcomes = self.apply(&views, &mut decisions).await.into_iter();
         let mut rest = &decisions[..];
-        for (plan, outcome) in views.iter().zip(outcomes) {
+        for plan in views {
             let (own, after) = rest.split_at(plan.checks.len());
             rest = after;
-            verdicts.push(outcome.map(|applied| {
+            let outcomes = outcomes.by_ref().take(plan.set_ranges().count());
+            let verdict = outcomes.collect::<Result<SetOutcomes, _>>().map(|applied| {
                 let mut verdict = Verdict::unresolved(own.len());
                 verdict.places().copy_from_slice(own);
-                verdict.resolve(plan.checks, applied);
+                verdict.resolve(plan, &applied);
                 verdict
-            }));
+            });
+            if let Ok(verdict) = &verdict {
+                self.release_shadow_slots(plan, verdict).await;
+            }
+            verdicts.push(verdict);
         }
     }
 
@@ -144,10 +155,9 @@ impl<S: Store> Limiter<S> {
         &self,
         plan: PlanView<'_>,
         decisions: &mut [Option<Decision>],
-    ) -> Result<Applied, CheckError> {
+    ) -> Result<SetOutcomes, CheckError> {
         validate_all(plan.checks)?;
-        let mut outcomes = self.apply(std::slice::from_ref(&plan), decisions).await;
-        outcomes.pop().unwrap_or_else(|| unreachable!("a plan has an outcome"))
+        self.apply(std::slice::from_ref(&plan), decisions).await.into_iter().collect()
     }
 
     /// Decides valid plans in one call; only the last may have a calendar.
@@ -163,42 +173,81 @@ impl<S: Store> Limiter<S> {
         let in_windows: SmallVec<[Check<'_>; 2]>;
         let mut last_in_windows = *last;
         if has_calendar(last.checks) {
-            in_windows = last.in_windows(self.store().clock().now());
+            let now = self.store().clock().now();
+            in_windows = last.checks.iter().map(|check| in_period(*check, now)).collect();
             last_in_windows = last.with_checks(&in_windows);
         }
-        let mut outcomes = {
-            let sets: SmallVec<[Set<'_>; 1]> =
-                before.iter().chain([&last_in_windows]).map(PlanView::set).collect();
-            let mut batch = Batch::new(&sets, decisions);
-            let failure = self.apply_batch(&mut batch).await.err();
-            let mut outcomes: SmallVec<_> = batch.applied().iter().copied().map(Ok).collect();
-            if let Some(failure) = failure {
-                outcomes.resize(sets.len(), Err(failure));
-            }
-            outcomes
-        };
-        let mut tries = 1;
-        while let Some(Ok(Applied { ruling: Ruling::Stale, now, .. })) = outcomes.last() {
-            let retried = if tries < CALENDAR_TRIES {
-                let in_windows = last.in_windows(*now);
-                let set = last.with_checks(&in_windows).set();
-                let first = decisions.len() - in_windows.len();
-                let mut batch = Batch::new(std::slice::from_ref(&set), &mut decisions[first..]);
-                let outcome = self.apply_batch(&mut batch).await;
-                outcome.map(|()| batch.applied()[0])
-            } else {
-                Err(CheckError::CalendarRace)
-            };
-            outcomes.pop();
-            outcomes.push(retried);
-            tries += 1;
+        let all = before.iter().chain([&last_in_windows]);
+        let sets: SmallVec<[Set<'_>; 1]> = all.flat_map(PlanView::sets).collect();
+        let mut batch = Batch::new(&sets, decisions);
+        let failure = self.apply_batch(&mut batch).await.err();
+        let mut outcomes: SmallVec<_> = batch.into_applied().into_iter().map(Ok).collect();
+        if let Some(failure) = failure {
+            outcomes.resize(sets.len(), Err(failure));
         }
-        for outcome in &mut outcomes {
-            if matches!(outcome, Ok(Applied { ruling: Ruling::Contradictory, .. })) {
-                *outcome = Err(CheckError::ContradictoryLimits);
+        let mut rest = decisions;
+        for (set, outcome) in sets.iter().zip(&mut outcomes) {
+            let (own, after) = rest.split_at_mut(set.checks().len());
+            rest = after;
+            match outcome {
+                Ok(Applied { ruling: Ruling::Stale, now, .. }) => {
+                    *outcome = self.retry(set, own, *now).await;
+                }
+                Ok(Applied { ruling: Ruling::Contradictory, .. }) => {
+                    *outcome = Err(CheckError::ContradictoryLimits);
+                }
+                _ => {}
             }
         }
         outcomes
+    }
+
+    /// Decides a set again whose calendar windows do not contain the store's time.
+    async fn retry(
+        &self,
+        set: &Set<'_>,
+        decisions: &mut [Option<Decision>],
+        mut now: Time,
+    ) -> Result<Applied, CheckError> {
+        for _ in 1..CALENDAR_TRIES {
+            let in_windows = set.checks().iter().map(|check| in_period(*check, now));
+            let in_windows: SmallVec<[Check<'_>; 2]> = in_windows.collect();
+            let set = set.with_checks(&in_windows);
+            let mut batch = Batch::new(std::slice::from_ref(&set), decisions);
+            self.apply_batch(&mut batch).await?;
+            match batch.applied()[0] {
+                Applied { ruling: Ruling::Stale, now: later, .. } => now = later,
+                Applied { ruling: Ruling::Contradictory, .. } => {
+                    return Err(CheckError::ContradictoryLimits);
+                }
+                applied => return Ok(applied),
+            }
+        }
+        Err(CheckError::CalendarRace)
+    }
+
+    /// Releases the slots that shadows took for a refused request, which ends at once.
+    async fn release_shadow_slots(&self, plan: PlanView<'_>, verdict: &Verdict) {
+        if verdict.is_allowed() || plan.shadow_checks().is_empty() {
+            return;
+        }
+        let shadows = plan.checks.iter().zip(verdict.decisions()).skip(plan.required());
+        let held = shadows.filter(|(check, _)| check.limit().holds());
+        let releases: SmallVec<[Check<'_>; 1]> = held
+            .filter_map(|(check, decision)| {
+                let receipt = *decision.as_ref()?.receipt()?;
+                let release = Operation::Settle { receipt, actual: Cost::ZERO };
+                Some(check.alone().with_operation(release))
+            })
+            .collect();
+        if !releases.is_empty() {
+            let set = Set::independent(&releases, next_set_id());
+            let mut decisions: SmallVec<[Option<Decision>; 1]> =
+                releases.iter().map(|_| None).collect();
+            let mut batch = Batch::new(std::slice::from_ref(&set), &mut decisions);
+            // A slot that cannot be released comes back when its lease ends.
+            let _ = self.apply_batch(&mut batch).await;
+        }
     }
 
     /// Decides a batch, without a future if the store can.
@@ -230,22 +279,17 @@ fn is_simple(check: &Check<'_>) -> bool {
     validate(check).is_ok() && check.limit().calendar().is_none()
 }
 
-/// Returns whether a plan of these checks can be passed to the store as it is.
+/// Returns whether a plan can be passed to the store as it is, and nothing follows its decision.
 #[inline]
-fn are_simple(checks: &[Check<'_>]) -> bool {
-    checks.len() <= Limiter::<Memory>::MAX_CHECKS && checks.iter().all(is_simple)
+fn is_simple_plan(plan: PlanView<'_>) -> bool {
+    plan.checks.len() <= Limiter::<Memory>::MAX_CHECKS
+        && plan.checks.iter().all(is_simple)
+        && !plan.shadow_checks().iter().any(|check| check.limit().holds())
 }
 
 /// Returns whether any of these checks counts in calendar periods.
 fn has_calendar(checks: &[Check<'_>]) -> bool {
     checks.iter().any(|check| check.limit().calendar().is_some())
-}
-
-impl<'p> PlanView<'p> {
-    /// Returns the checks with their calendar windows at this time.
-    fn in_windows(&self, now: Time) -> SmallVec<[Check<'p>; 2]> {
-        self.checks.iter().map(|check| in_period(*check, now)).collect()
-    }
 }
 
 /// Returns the check with the calendar window of `now`, unless it has one that contains it.

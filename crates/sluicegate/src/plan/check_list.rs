@@ -43,6 +43,15 @@ impl<'a> CheckList<'a> {
         }
     }
 
+    pub(super) fn insert(&mut self, index: usize, check: Check<'a>) {
+        self.push(check);
+        match self {
+            Self::None => {}
+            Self::Few { places, count } => places[index..*count].rotate_right(1),
+            Self::Many(checks) => checks[index..].rotate_right(1),
+        }
+    }
+
     #[inline]
     pub(super) fn as_slice(&self) -> &[Check<'a>] {
         match self {

@@ -97,19 +97,6 @@ fn allowed_shows_the_smallest_share_left() {
 }
 
 #[test]
-fn a_shadow_is_never_the_strictest_of_others() {
-    let limiter = limiter();
-    let (wide, shadow) = (bucket("wide", "1000/day"), bucket("shadow", "1/day"));
-    drain(&limiter, &shadow);
-    let mut plan = plan(&[&wide]);
-    plan.observe(Check::new(&shadow, "key"));
-    let verdict = limiter.check_plan(&plan).now().unwrap();
-    assert!(verdict.is_allowed());
-    assert_eq!(verdict.strictest().unwrap().check, 0);
-    assert!(!verdict.decisions()[1].unwrap().is_allowed(), "and still reported");
-}
-
-#[test]
 fn the_longest_delay_is_the_request_s() {
     let limiter = limiter();
     let quick = Limit::queue("quick", "10/s".parse().unwrap()).unwrap();
@@ -148,65 +135,6 @@ fn a_delay_of_its_own_comes_on_top_of_the_limit_s() {
     let delay = || limiter.check_plan(&plan).now().unwrap().delay();
     assert_eq!(delay(), Span::from_millis(1_200), "the longest, not the sum over checks");
     assert_eq!(delay(), Span::from_millis(1_500), "a second in line and half of one more");
-}
-
-#[test]
-fn a_shadow_delays_no_request() {
-    let limiter = limiter();
-    let (wide, shadow) = (bucket("wide", "9/day"), bucket("shadow", "9/day"));
-    let mut plan = plan(&[&wide]);
-    plan.observe(Check::new(&shadow, "key").delayed(Span::from_secs(1)));
-    assert_eq!(limiter.check_plan(&plan).now().unwrap().delay(), Span::ZERO);
-}
-
-#[test]
-fn a_soft_shadow_counts_like_its_rule_and_delays_no_request() {
-    let limiter = limiter();
-    let (wide, soft, beyond) =
-        (bucket("wide", "9/day"), bucket("soft", "2/day"), bucket("beyond", "1/day"));
-    let slow = Check::new(&beyond, "key").delayed(Span::from_secs(1)).observed();
-    let mut plan = plan(&[&wide]);
-    plan.observe(Check::new(&soft, "key")).or(slow);
-    let said: Vec<[Option<bool>; 2]> = (0..4)
-        .map(|_| limiter.check_plan(&plan).now().unwrap())
-        .map(|verdict| {
-            assert!(verdict.is_allowed());
-            assert_eq!(verdict.delay(), Span::ZERO);
-            assert_eq!(verdict.strictest().unwrap().check, 0);
-            [1, 2].map(|check: usize| verdict.decisions()[check].map(|made| made.is_allowed()))
-        })
-        .collect();
-    let (first, second, neither) =
-        ([Some(true), None], [Some(false), Some(true)], [Some(false), Some(false)]);
-    assert_eq!(said, [first, first, second, neither]);
-    let left =
-        [&wide, &soft, &beyond].map(|limit| limiter.peek(limit, "key").now().unwrap().remaining());
-    assert_eq!(left, [5, 0, 0]);
-}
-
-#[test]
-fn a_soft_shadow_never_blocks() {
-    let limiter = limiter();
-    let (minute, soft, beyond) =
-        (bucket("minute", "1/min"), bucket("soft", "1/week"), bucket("beyond", "1/week"));
-    for limit in [&minute, &soft, &beyond] {
-        drain(&limiter, limit);
-    }
-    let shadow = |limit| Check::new(limit, "key").observed();
-    let mut apart = Plan::new();
-    apart.observe(Check::new(&soft, "key")).or(shadow(&beyond)).require(Check::new(&minute, "key"));
-    let mut in_one_term = Plan::new();
-    in_one_term
-        .observe(Check::new(&soft, "key"))
-        .or(Check::new(&minute, "key"))
-        .or(shadow(&beyond));
-    for (plan, blocker) in [(apart, 2), (in_one_term, 1)] {
-        let verdict = limiter.check_plan(&plan).now().unwrap();
-        assert!(!verdict.is_allowed());
-        assert_eq!(verdict.strictest().unwrap().check, blocker);
-        assert_eq!(verdict.retry_after(), Some(Span::from_secs(60)));
-        assert_eq!(verdict.delay(), Span::ZERO);
-    }
 }
 
 #[test]

@@ -88,9 +88,6 @@ fn random_check<'a>(
     let key = rng.pick(&["x", "y", "z"]);
     let mut check = Check::new(limit, *key).with_operation(random_operation(rng, receipts));
     if rng.one_in(5) {
-        check = check.observed();
-    }
-    if rng.one_in(5) {
         check = check.or_else();
     }
     let start = now - now % MINUTE - if rng.one_in(50) { MINUTE } else { 0 };

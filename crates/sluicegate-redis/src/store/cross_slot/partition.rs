@@ -1,6 +1,6 @@
 //! The terms of a set, and the slots that their checks are sent to.
 
-use sluicegate_core::{Decision, Mode, Set};
+use sluicegate_core::{Decision, Set};
 
 use crate::store::subset::{Indexes, Subset};
 
@@ -11,7 +11,7 @@ pub(super) struct Partition {
     list: Vec<SlotTerm>,
 }
 
-/// Checks of which the first that admits is enough, all enforced or all in shadow mode; or a whole
+/// Checks of which the first that admits is enough; or a whole
 /// term whose checks are in one slot, where the server handles the alternatives.
 struct SlotTerm {
     checks: Indexes,
@@ -40,26 +40,11 @@ pub(super) struct SlotSubset<'a> {
 
 impl Partition {
     pub(super) fn of(set: &Set<'_>, slot: impl Fn(usize) -> u16) -> Self {
-        let checks = set.checks();
-        let slots: Vec<u16> = (0..checks.len()).map(slot).collect();
+        let slots: Vec<u16> = (0..set.checks().len()).map(slot).collect();
         let mut list = Vec::new();
         for indexes in whole(set) {
-            let (start, end) = (indexes.first().copied().unwrap_or(0), indexes.len());
-            let end = start + end;
-            let own = slots.get(start..end).unwrap_or_default();
-            if own.windows(2).all(|pair| matches!(pair, [a, b] if a == b)) {
-                list.push(SlotTerm { checks: (start..end).collect(), option: None });
-            } else {
-                for mode in [Mode::Enforce, Mode::Shadow] {
-                    let of_mode = |index: &usize| {
-                        checks.get(*index).is_some_and(|check| check.mode() == mode)
-                    };
-                    let checks: Indexes = (start..end).filter(of_mode).collect();
-                    if !checks.is_empty() {
-                        list.push(SlotTerm { checks, option: Some(0) });
-                    }
-                }
-            }
+            let in_one_slot = indexes.windows(2).all(|pair| slots[pair[0]] == slots[pair[1]]);
+            list.push(SlotTerm { checks: indexes, option: (!in_one_slot).then_some(0) });
         }
         Self { slots, list }
     }
@@ -143,8 +128,7 @@ impl Partition {
         }
     }
 
-    /// Advances a refused term to its next alternative. Returns whether there is one. A term in
-    /// shadow mode advances too: the first alternative that would have admitted is charged.
+    /// Advances a refused term to its next alternative. Returns whether there is one.
     pub(super) fn advance(&mut self, number: usize, subset: &Subset<'_>) -> bool {
         let place = self.place(number, subset);
         let decision = place.and_then(|place| subset.decisions.get(place).copied().flatten());

@@ -31,9 +31,8 @@ impl Redis {
         let subsets = terms.by_slot(set, &unknown).into_iter().map(async |in_slot| {
             let beside = Check::new(refusing_limit()?, in_slot.subset.checks.first()?.key());
             let admits = beside.with_operation(Operation::Charge(Cost::ZERO));
-            let mut checks: SmallVec<[Check<'_>; 8]> = SmallVec::new();
-            checks.extend([admits, admits.observed().or_else()]);
-            checks.extend(in_slot.subset.checks.iter().map(|check| check.or_else()));
+            let others = in_slot.subset.checks.iter().map(|check| check.or_else());
+            let checks: SmallVec<[Check<'_>; 8]> = std::iter::once(admits).chain(others).collect();
             let answer = self.observe_refused(set, &checks, in_slot.slot, until).await?;
             Some((in_slot.subset, answer))
         });

@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use crate::script::Cells;
 use crate::store::Redis;
-use crate::store::subset::{Subset, with_checks};
+use crate::store::subset::Subset;
 
 /// A set while its subsets are decided. The charges are refunded on drop unless the set commits,
 /// because the caller may be dropped meanwhile.
@@ -39,7 +39,7 @@ impl Transaction<'_> {
         before: Vec<State>,
     ) -> Vec<usize> {
         let whole = Cells::of(set);
-        let own = with_checks(set, &subset.checks);
+        let own = set.with_checks(&subset.checks);
         let mut noted = Vec::new();
         for (cell, state) in Cells::of(&own).list.iter().zip(before) {
             let place = whole.list.iter().position(|known| known.is_same(cell));

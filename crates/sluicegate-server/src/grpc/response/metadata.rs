@@ -1,7 +1,7 @@
 //! Dynamic metadata of a response, for access logs and later Envoy filters.
 
-use sluicegate::{DecidedBy, Mode, Refusal, Span, Verdict};
-use sluicegate_rules::{Evaluation, PlanOutcome};
+use sluicegate::{DecidedBy, Span};
+use sluicegate_http::RateLimitInfo;
 
 use crate::grpc::protobuf_writer::ProtobufWriter;
 
@@ -9,38 +9,20 @@ use crate::grpc::protobuf_writer::ProtobufWriter;
 pub(super) fn write(
     writer: &mut ProtobufWriter,
     field: u32,
-    evaluation: &Evaluation<'_>,
+    info: &RateLimitInfo<'_>,
+    slot: Option<&str>,
     over: bool,
 ) {
-    let planned = evaluation.planned;
-    let verdict = evaluation.verdict;
-    let strictest = verdict.and_then(Verdict::strictest);
-    let enforced = strictest.filter(|strictest| {
-        let check = planned.plan().checks().get(strictest.check);
-        check.is_some_and(|check| check.mode() == Mode::Enforce)
-    });
-    let rule = enforced.and_then(|strictest| planned.rule(strictest.check));
-    let (rule, reason) = match planned.outcome() {
-        PlanOutcome::Blocked => (None, Some("listed")),
-        PlanOutcome::Unidentified { rule, .. } => (Some(rule), Some("unidentified")),
-        PlanOutcome::Check | PlanOutcome::Free => {
-            let refusal = enforced.and_then(|strictest| strictest.decision.refusal());
-            let reason = refusal.map(Refusal::as_str).filter(|_| over);
-            (rule.map(sluicegate_rules::Rule::name), reason.or(over.then_some("exhausted")))
-        }
-    };
-    let retry_after = verdict.and_then(Verdict::retry_after);
-    let delay = verdict.map(Verdict::delay).filter(|delay| !delay.is_zero());
-    let by = verdict.map(Verdict::by).filter(|by| *by != DecidedBy::Store);
-    let slot = evaluation.slot();
+    let delay = Some(info.delay()).filter(|delay| !delay.is_zero());
+    let by = Some(info.by()).filter(|by| *by != DecidedBy::Store);
     let texts = [
-        ("rule", rule),
-        ("reason", reason),
-        ("tier", planned.tier()),
+        ("rule", info.rule()),
+        ("reason", info.reason().or(over.then_some("exhausted"))),
+        ("tier", info.tier()),
         ("by", by.map(DecidedBy::as_str)),
-        ("slot", slot.as_deref()),
+        ("slot", slot),
     ];
-    let numbers = [("retry_after_ms", retry_after), ("delay_ms", delay)];
+    let numbers = [("retry_after_ms", info.retry_after()), ("delay_ms", delay)];
     let nothing = texts.iter().all(|(_, text)| text.is_none())
         && numbers.iter().all(|(_, number)| number.is_none());
     if nothing {

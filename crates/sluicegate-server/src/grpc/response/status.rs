@@ -1,8 +1,7 @@
 //! The status of one descriptor in a response.
 
 use serde::Serialize;
-use sluicegate::{Check, Decision, Mode};
-use sluicegate_http::is_unasked;
+use sluicegate_http::{LimitOutcome, RateLimitInfo};
 use sluicegate_rules::{Evaluation, Purpose};
 
 use super::code;
@@ -27,13 +26,6 @@ pub(super) struct LimitStatus<'a, 'm> {
     pub(super) own: Option<&'a DescriptorOverride>,
 }
 
-/// The strictest limit of a descriptor.
-struct StrictestLimit<'a> {
-    index: usize,
-    check: &'a Check<'a>,
-    decision: &'a Decision,
-}
-
 impl<'a> LimitStatus<'a, '_> {
     /// Returns whether it is over a limit: refused, or queried at zero cost with nothing left.
     pub(super) fn is_over(&self) -> bool {
@@ -54,8 +46,7 @@ impl<'a> LimitStatus<'a, '_> {
         status.message(field::CURRENT_LIMIT, |limit| {
             limit.number(1, amount.min(u64::from(u32::MAX)));
             limit.number(2, unit as u64);
-            let rule = self.evaluation.planned.rule(strictest.index);
-            match rule {
+            match strictest.rule {
                 Some(rule) => limit.bytes(3, rule.policy_name(strictest.check.limit()).as_bytes()),
                 None => limit.bytes(3, NAME.as_bytes()),
             }
@@ -67,18 +58,13 @@ impl<'a> LimitStatus<'a, '_> {
         });
     }
 
-    /// Returns the strictest limit, if it is enforced and its state is known.
-    fn strictest(&self) -> Option<StrictestLimit<'a>> {
-        let verdict = self.evaluation.verdict?;
-        let strictest = verdict.strictest()?;
-        let (index, decision) = (strictest.check, strictest.decision);
-        let check = self.evaluation.planned.plan().checks().get(index)?;
-        let is_reported = check.mode() == Mode::Enforce && !is_unasked(check, verdict);
-        is_reported.then_some(StrictestLimit { index, check, decision })
+    /// Returns the strictest limit, if its state is known.
+    fn strictest(&self) -> Option<LimitOutcome<'a>> {
+        RateLimitInfo::of(self.evaluation).strictest().filter(|limit| limit.is_known)
     }
 
     /// Returns the amount per unit as configured, or the capacity if that is unknown.
-    fn quota(&self, strictest: &StrictestLimit<'_>) -> (u64, Unit) {
+    fn quota(&self, strictest: &LimitOutcome<'_>) -> (u64, Unit) {
         if let Some(own) = self.own {
             return (u64::from(own.amount), time_unit::response_unit(own.unit));
         }

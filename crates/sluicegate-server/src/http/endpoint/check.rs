@@ -43,8 +43,8 @@ pub(in crate::http) fn check_response<'a>(
 ) -> CheckResponse<'a> {
     metrics.evaluated(evaluation);
     let response = CheckResponse::of_evaluation(evaluation);
-    if let Some(reason) = response.reason() {
-        debug!(rule = response.rule(), reason, "refused");
+    if let Some(reason) = response.info.reason() {
+        debug!(rule = response.info.rule(), reason, "refused");
     }
     response
 }

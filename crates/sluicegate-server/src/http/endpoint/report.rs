@@ -2,31 +2,16 @@
 
 mod body;
 
-use sluicegate::{DecidedBy, Decision, Operation, Span, Store};
-use sluicegate_http::is_unasked;
+use sluicegate::{DecidedBy, Operation, Span, Store};
+use sluicegate_http::{LimitOutcome, RateLimitInfo};
 use sluicegate_rules::{Evaluation, Mode, PlanOutcome, RuleLimiter};
 
 use self::body::ReportBody;
 use crate::http::json;
 use crate::http::json::writer::{JsonWriter, name};
 use crate::http::request_error::RequestError;
-use crate::http::response::DecisionJson;
+use crate::http::response::write_limit;
 use crate::http::{HttpResponse, RequestParts, json_response, query};
-
-/// The response: the effects of a report.
-struct ReportResponse<'a> {
-    /// The number of rules that counted it as a failure …
-    counted: u64,
-    /// … and of those that counted it as a successful attempt.
-    settled: u64,
-    /// Whether the caller is blocked now …
-    blocked: bool,
-    /// … and for how long.
-    retry_after_ms: Option<u64>,
-    /// The decider, if it is not the store.
-    by: Option<&'static str>,
-    decisions: Vec<DecisionJson<'a>>,
-}
 
 /// Charges the cooldowns of the rules that apply.
 pub(in crate::http) async fn answer<S: Store>(
@@ -36,64 +21,34 @@ pub(in crate::http) async fn answer<S: Store>(
     let no_query = query::none(parts.query);
     let ((), report) = json::both(no_query, ReportBody::read(parts.body))?;
     let request = report.request();
-    let response = gate.check(&request, |evaluation| response(&ReportResponse::of(evaluation)));
-    response.await.map_err(RequestError::undecided)
+    gate.check(&request, response).await.map_err(RequestError::undecided)
 }
 
-fn response(body: &ReportResponse<'_>) -> HttpResponse {
+/// Writes the effects of a report: its charges, and the state after each.
+fn response(evaluation: &Evaluation<'_>) -> HttpResponse {
+    let info = RateLimitInfo::of(evaluation);
+    let granted = |operation: fn(&Operation) -> bool| {
+        let limits = info.limits().filter(move |limit| operation(&limit.check.operation()));
+        limits.filter(|limit| limit.decision.granted() > 0).count() as u64
+    };
+    // After each charge, a check reads the resulting state.
+    let peeks = || info.limits().filter(|limit| is_peek(limit));
+    let enforced = || peeks().filter(|it| it.rule.is_some_and(|rule| rule.mode() == Mode::Enforce));
+    let listed = evaluation.planned.outcome() == PlanOutcome::Blocked;
+    let retry_after = enforced().filter_map(|limit| limit.decision.retry_after()).max();
     let mut out = Vec::new();
     let mut object = JsonWriter::begin(&mut out);
-    object.number(name!("counted"), body.counted);
-    object.number(name!("settled"), body.settled);
-    object.flag(name!("blocked"), body.blocked);
-    object.number_if(name!("retry_after_ms"), body.retry_after_ms);
-    object.text_maybe(name!("by"), body.by);
-    object.list(name!("decisions"), &body.decisions, DecisionJson::write);
+    object.number(name!("counted"), granted(|it| matches!(it, Operation::Charge(_))));
+    object.number(name!("settled"), granted(|it| matches!(it, Operation::Refund(_))));
+    object.flag(name!("blocked"), listed || enforced().any(|limit| !limit.decision.is_allowed()));
+    object.number_if(name!("retry_after_ms"), retry_after.map(Span::as_millis_ceil));
+    let by = Some(info.by()).filter(|by| *by != DecidedBy::Store);
+    object.text_maybe(name!("by"), by.map(DecidedBy::as_str));
+    object.list(name!("decisions"), peeks(), |limit, object| write_limit(&info, &limit, object));
     object.end();
     json_response(out)
 }
 
-impl<'a> ReportResponse<'a> {
-    const EMPTY: Self = Self {
-        counted: 0,
-        settled: 0,
-        blocked: false,
-        retry_after_ms: None,
-        by: None,
-        decisions: Vec::new(),
-    };
-
-    fn of(evaluation: &'a Evaluation<'a>) -> Self {
-        let planned = evaluation.planned;
-        let Some(verdict) = evaluation.verdict else {
-            return Self { blocked: planned.outcome() == PlanOutcome::Blocked, ..Self::EMPTY };
-        };
-        let (mut body, mut retry_after) = (Self::EMPTY, None::<Span>);
-        let decisions = planned.plan().checks().iter().zip(verdict.decisions()).enumerate();
-        for (index, (check, decision)) in decisions {
-            let Some(decision) = decision else { continue };
-            match check.operation() {
-                Operation::Charge(_) => {
-                    body.counted += u64::from(decision.granted() > 0);
-                    continue;
-                }
-                Operation::Refund(_) => {
-                    body.settled += u64::from(decision.granted() > 0);
-                    continue;
-                }
-                _ => {}
-            }
-            // After each report, a check reads the resulting state.
-            let rule = planned.rule(index);
-            if rule.is_some_and(|rule| rule.mode() == Mode::Enforce) {
-                body.blocked |= !decision.is_allowed();
-                retry_after = retry_after.max(Decision::retry_after(decision));
-            }
-            let unknown = is_unasked(check, verdict);
-            let json = DecisionJson::of(rule, check, decision, true);
-            body.decisions.push(if unknown { json.without_state() } else { json });
-        }
-        body.by = (verdict.by() != DecidedBy::Store).then_some(verdict.by().as_str());
-        Self { retry_after_ms: retry_after.map(Span::as_millis_ceil), ..body }
-    }
+fn is_peek(limit: &LimitOutcome<'_>) -> bool {
+    matches!(limit.check.operation(), Operation::Take(_))
 }

@@ -7,6 +7,7 @@ mod quota_cache;
 use std::slice::from_ref;
 
 use sluicegate::{Check, CheckError, Clock, Limiter, Plan, Store, Verdict};
+use sluicegate_http::RateLimitInfo;
 use sluicegate_rules::{HeaderSettings, RuleLimiter};
 use tracing::debug;
 
@@ -58,7 +59,8 @@ fn response<'a>(
     verdict: &'a Verdict,
     settings: &'a HeaderSettings,
 ) -> CheckResponse<'a> {
-    CheckResponse::by_rule("throttle", checks, verdict, throttle.cost.units(), settings)
+    let cost = throttle.cost.units();
+    CheckResponse::new(RateLimitInfo::named("throttle", checks, verdict, cost, settings))
 }
 
 /// Counts a verdict.
