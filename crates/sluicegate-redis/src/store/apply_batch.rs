@@ -66,14 +66,14 @@ impl Redis {
     ) -> Result<(), CheckError> {
         let strict = |set: &Set<'_>| set.checks().iter().any(Check::is_strict);
         if matches!(&*self.topology, Topology::Cluster(_))
-            || self.shared.has_replicas && sets.iter().any(strict)
+            || self.context.has_replicas && sets.iter().any(strict)
         {
             return self.apply_concurrently(sets, decisions, applied).await;
         }
         let (mut sets, mut decisions) = (sets, decisions);
         // The caller's time limit is for all sets. The store's own deadline is for each call.
         let within = sets.iter().filter_map(Set::within).min();
-        let within = within.map(|within| self.shared.now() + Duration::from(within));
+        let within = within.map(|within| self.context.now() + Duration::from(within));
         while !sets.is_empty() {
             let group = self.group(sets);
             let (batch, after) = sets.split_at(group.encoded.len().max(1));
@@ -82,7 +82,7 @@ impl Redis {
             match batch {
                 [alone] if group.encoded.len() < 2 => applied.push(self.decide(alone, own).await?),
                 _ => {
-                    let until = self.shared.until(QUEUED, within);
+                    let until = self.context.until(QUEUED, within);
                     self.decide_group(group, own, applied, until).await?;
                 }
             }
@@ -128,8 +128,8 @@ impl Redis {
             if !simple || checks > MAX_CHECKS {
                 break;
             }
-            let next = EncodedSet::new(set, &self.shared.key_space);
-            if counters_of(&next).iter().any(|counter| self.shared.pending.contains(*counter)) {
+            let next = EncodedSet::new(set, &self.context.key_space);
+            if counters_of(&next).iter().any(|counter| self.context.pending.contains(*counter)) {
                 break;
             }
             encoded.push(next);
@@ -154,7 +154,7 @@ impl Redis {
             // An earlier set may refund units, or charge more than the limit.
             only_taken &= only_takes(set);
             denied.push(if set.checks().is_empty() {
-                Some(Applied::by_store(Ruling::Admitted, self.shared.clock.now()))
+                Some(Applied::by_store(Ruling::Admitted, self.context.clock.now()))
             } else if only_taken {
                 self.deny(set, encoded, own)
             } else {
