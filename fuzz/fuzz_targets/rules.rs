@@ -86,8 +86,8 @@ fn assert_plans(rules: &RuleSet, again: &RuleSet) {
     let directory = Directory::new();
     for (request, now) in requests.iter().flat_map(|request| times.map(|now| (request, now))) {
         for purpose in [Purpose::Take, Purpose::Failure(Some(401))] {
-            let (mut desk, mut other) = (PlanBuffer::new(), PlanBuffer::new());
-            let planned = rules.plan(&directory, &request.purpose(purpose), now, &mut desk);
+            let (mut buffer, mut other) = (PlanBuffer::new(), PlanBuffer::new());
+            let planned = rules.plan(&directory, &request.purpose(purpose), now, &mut buffer);
             let same = again.plan(&directory, &request.purpose(purpose), now, &mut other);
             assert_eq!(planned.outcome(), same.outcome());
             let (own, others) = (planned.plan().checks(), same.plan().checks());

@@ -1,8 +1,8 @@
 //! The audit of a trace: checks each entry and collects violations.
 
-mod concurrency_counter;
+mod concurrency_checker;
 mod incidents;
-mod quota_counter;
+mod quota_checker;
 mod reorder_buffer;
 mod rule_state;
 mod rule_tally;
@@ -26,7 +26,6 @@ use crate::trace::line_parser::GapLine;
 /// Entries may come in any order, as long as each is within 65,536 others of its place in time.
 /// Memory is bounded for each key: by one counter, or for windows that store their admissions by
 /// as many entries as they allow units.
-/// admitted by as many entries as they allow units.
 #[derive(Debug)]
 pub struct Audit {
     incidents: Incidents,
@@ -115,8 +114,8 @@ impl Audit {
 
     fn buffer_entry(&mut self, entry: TraceEntry, file: Option<Arc<str>>, line: u64) {
         self.entries += 1;
-        let numbered = Box::new(SequencedEntry { count: self.entries, file, line, entry });
-        match self.order.put(numbered) {
+        let sequenced = Box::new(SequencedEntry { count: self.entries, file, line, entry });
+        match self.order.put(sequenced) {
             Ok(None) => {}
             Ok(Some(next)) => self.follow(*next),
             Err(late) => {
@@ -137,19 +136,19 @@ impl Audit {
     /// Checks the entries of one microsecond, counter by counter.
     fn check_group(&mut self) {
         let mut together = std::mem::take(&mut self.together);
-        for numbered in &together {
-            self.note(numbered);
+        for sequenced in &together {
+            self.note(sequenced);
         }
         together.sort_by(|a, b| a.counter().cmp(&b.counter()));
         for group in together.chunk_by(|a, b| a.counter() == b.counter()) {
             let Some(SequencedEntry { entry: first, .. }) = group.first() else { continue };
             let unknown_since = self.moves(&first.rule, &first.key).then_some(first.at);
             match self.rules.get_mut(&first.rule) {
-                Some(watched) => watched.check_group(&self.incidents, group, unknown_since),
-                None => group.iter().for_each(|numbered| {
+                Some(rule_state) => rule_state.check_group(&self.incidents, group, unknown_since),
+                None => group.iter().for_each(|sequenced| {
                     let what = "is of a rule that is not in the header; name it there";
                     let what = what.to_owned();
-                    self.others.report(numbered.violation(ViolationKind::UnknownRule, what));
+                    self.others.report(sequenced.violation(ViolationKind::UnknownRule, what));
                 }),
             }
         }
@@ -161,22 +160,22 @@ impl Audit {
     ///
     /// This happens when a caller's quota has changed. Its exact usage is then unknown.
     fn moves(&mut self, rule: &str, key: &str) -> bool {
-        let Some(watched) = self.rules.get(rule) else { return false };
-        if watched.has_key(key) {
+        let Some(rule_state) = self.rules.get(rule) else { return false };
+        if rule_state.has_key(key) {
             return false;
         }
-        let Some(family) = self.families.get(watched.rule.family()) else { return false };
+        let Some(family) = self.families.get(rule_state.rule.family()) else { return false };
         let others = family.iter().filter(|other| *other != rule);
         let mut moved = false;
         for other in others {
-            moved |= self.rules.get_mut(other).is_some_and(|watched| watched.remove(key));
+            moved |= self.rules.get_mut(other).is_some_and(|rule_state| rule_state.remove(key));
         }
         moved
     }
 
     /// Records the facts of an entry other than its decision.
-    fn note(&mut self, numbered: &SequencedEntry) {
-        let entry = &numbered.entry;
+    fn note(&mut self, sequenced: &SequencedEntry) {
+        let entry = &sequenced.entry;
         self.incidents.begin(entry.at);
         self.from.get_or_insert(entry.at);
         self.until = self.until.max(entry.at);
@@ -189,13 +188,13 @@ impl Audit {
                     "is of one node more than the {nodes} that the header names; \
                      shares are divided by that number"
                 );
-                self.others.report(numbered.violation(ViolationKind::TooManyNodes, what));
+                self.others.report(sequenced.violation(ViolationKind::TooManyNodes, what));
             }
         }
         if let Some(what) = entry.waited_us.and_then(|waited| self.waits.add(waited)) {
-            let violation = numbered.violation(ViolationKind::WaitedTooLong, what);
+            let violation = sequenced.violation(ViolationKind::WaitedTooLong, what);
             match self.rules.get_mut(&entry.rule) {
-                Some(watched) => watched.tally.report(violation),
+                Some(rule_state) => rule_state.tally.report(violation),
                 None => self.others.report(violation),
             }
         }

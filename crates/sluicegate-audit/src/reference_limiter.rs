@@ -5,9 +5,8 @@
 //! also the most. A decision then has to lie between the results of these two. A window becomes
 //! exactly known again when it has passed. A bucket that never fills up does not, which is why its
 //! most is tracked.
-//! up does not, which is why the most is kept of it.
 
-mod compare;
+mod discrepancy;
 
 use std::mem;
 
@@ -17,7 +16,7 @@ use sluicegate_core::{
     decide,
 };
 
-pub(crate) use self::compare::Discrepancy;
+pub(crate) use self::discrepancy::Discrepancy;
 
 use crate::trace::entry::TraceEntry;
 

@@ -10,7 +10,6 @@
 
 mod digest;
 mod error;
-mod from_spec;
 mod node_share;
 mod parameters;
 mod precision;
@@ -20,6 +19,7 @@ mod spec;
 #[cfg(test)]
 mod tests;
 mod undo;
+mod validate_spec;
 
 use std::borrow::Cow;
 use std::sync::Arc;

@@ -33,7 +33,7 @@ use self::queue::{QueuedBatch, RequestQueue};
 pub(crate) use self::request::QueuedRequest;
 use crate::error::{ErrorKind, ServerError};
 use crate::script::{EncodedSet, ScriptRef, ScriptRuling, SetReply};
-use crate::shared::Shared;
+use crate::store_context::StoreContext;
 
 /// The answers to the sets of one caller.
 #[derive(Debug)]
@@ -68,7 +68,7 @@ impl From<ServerError> for RejectedSets {
 #[derive(Debug)]
 pub(crate) struct Batcher {
     queue: Mutex<RequestQueue>,
-    shared: Arc<Shared>,
+    context: Arc<StoreContext>,
     /// Whether the store's clock follows this server.
     is_clock_source: AtomicBool,
     /// Whether a replica has to confirm every write. `WAIT` then blocks the connection, so that no
@@ -81,12 +81,12 @@ pub(crate) struct Batcher {
 }
 
 impl Batcher {
-    pub(crate) fn new(shared: &Arc<Shared>) -> Self {
+    pub(crate) fn new(context: &Arc<StoreContext>) -> Self {
         let down = ServerError::new(ErrorKind::Down, "not connected yet");
         let queue = Mutex::new(RequestQueue::new(down, queue::MAX_CALLS));
         Self {
             queue,
-            shared: Arc::clone(shared),
+            context: Arc::clone(context),
             is_clock_source: AtomicBool::new(true),
             strict: false,
             cross_slot: Arc::default(),
@@ -101,7 +101,7 @@ impl Batcher {
         let queue = Mutex::new(RequestQueue::new(down, queue::MAX_STRICT_CALLS));
         Self {
             queue,
-            shared: Arc::clone(&self.shared),
+            context: Arc::clone(&self.context),
             is_clock_source: AtomicBool::new(false),
             strict: true,
             cross_slot: Arc::clone(&self.cross_slot),
@@ -122,26 +122,26 @@ impl Batcher {
     /// Passes the server's time, received just now, to the store's clock.
     pub(crate) fn observe_time(&self, now: Time, received: Time) {
         if self.is_clock_source.load(Ordering::Relaxed) {
-            self.shared.clock.observe(now, received);
+            self.context.clock.observe(now, received);
         }
     }
 
     /// Sends the sets of a request in their order and waits for the answers.
     pub(crate) async fn submit(self: &Arc<Self>, request: QueuedRequest) -> BatchResult {
         let (sender, mut receiver) = oneshot::channel();
-        let (enqueued, until) = (self.shared.now(), request.until);
+        let (enqueued, until) = (self.context.now(), request.until);
         let number = self.enqueue(request.with_sender(sender))?;
-        let mut next = enqueued + self.shared.deadline;
+        let mut next = enqueued + self.context.deadline;
         loop {
             let wake_at = next.min(until);
-            if let Some(outcome) = self.shared.in_time(wake_at, &mut receiver).await {
+            if let Some(outcome) = self.context.in_time(wake_at, &mut receiver).await {
                 return outcome.unwrap_or_else(|_| {
                     let why = "the tokio runtime of the store has shut down";
                     Err(ServerError::new(ErrorKind::Connection, why).into())
                 });
             }
             // The server answers other calls: this request waits for its turn.
-            let deadline = self.queue().last_answer().map(|last| last + self.shared.deadline);
+            let deadline = self.queue().last_answer().map(|last| last + self.context.deadline);
             match deadline {
                 Some(deadline) if deadline > wake_at && wake_at < until => next = deadline,
                 // The call that has the request determines whether the server is down or only slow.
@@ -154,8 +154,8 @@ impl Batcher {
                         ErrorKind::Timeout
                     };
                     let failure =
-                        unanswered(class, self.shared.now().saturating_duration_since(enqueued));
-                    self.shared.count(&failure);
+                        unanswered(class, self.context.now().saturating_duration_since(enqueued));
+                    self.context.count(&failure);
                     return Err(failure.into());
                 }
             }
@@ -164,7 +164,7 @@ impl Batcher {
 
     /// Whether an answer that took so long is within the deadline.
     pub(crate) fn is_in_time(&self, took: Duration) -> bool {
-        took <= self.shared.deadline
+        took <= self.context.deadline
     }
 
     /// Enqueues a request and returns its number, starting a worker if none will take it.
@@ -174,7 +174,7 @@ impl Batcher {
             Ok((number, None)) => Ok(number),
             Ok((number, Some(active))) => {
                 let batcher = Arc::clone(self);
-                self.shared.runtime.spawn(async move {
+                self.context.runtime.spawn(async move {
                     let guard = AbortGuard { batcher: &batcher, generation: active.generation };
                     batcher.run_worker(active).await;
                     std::mem::forget(guard);
@@ -182,7 +182,7 @@ impl Batcher {
                 Ok(number)
             }
             Err(failure) => {
-                self.shared.count(&failure);
+                self.context.count(&failure);
                 Err(failure)
             }
         }
@@ -195,7 +195,7 @@ impl Batcher {
 
     /// Starts using the server over this connection.
     pub(crate) fn open(&self, connection: MultiplexedConnection) {
-        self.queue().open(connection, self.shared.now());
+        self.queue().open(connection, self.context.now());
     }
 
     /// Stops using the server, whichever connection is active, and releases all waiting requests.
@@ -210,7 +210,7 @@ impl Batcher {
 
     fn close_generation(&self, generation: u64, failure: &ServerError) {
         let Some(waiting) = self.queue().close(generation, failure) else { return };
-        self.shared.counters.breaker_opened.one();
+        self.context.counters.breaker_opened.one();
         self.wake_supervisor.notify_one();
         for request in waiting {
             request.fail(&ServerError::new(ErrorKind::Down, failure.why.clone()));
@@ -224,17 +224,17 @@ impl Batcher {
             // Callers that were just answered, or arrived at the same time, may send more: yielding
             // to the scheduler lets them enqueue, so that all of it goes out as one batch.
             yield_now().await;
-            let next = self.queue().next(active.generation, completed, self.shared.now());
+            let next = self.queue().next(active.generation, completed, self.context.now());
             for late in next.late {
                 late.fail(&ServerError::new(
                     ErrorKind::Overload,
                     "too many requests were waiting for the store",
                 ));
-                self.shared.counters.overloads.one();
+                self.context.counters.overloads.one();
             }
             let Some(QueuedBatch { requests, checks }) = next.batch else { return };
             completed = checks;
-            let sent = self.shared.clock.machine();
+            let sent = self.context.clock.machine();
             let mut groups = CallGroup::of_all(requests, self.cross_slot.load(Ordering::Relaxed));
             match self.send_batch(&mut groups, &mut active, checks).await {
                 Ok(confirmed) => {
@@ -243,7 +243,7 @@ impl Batcher {
                     }
                 }
                 Err(failure) => {
-                    self.shared.count(&failure);
+                    self.context.count(&failure);
                     if failure.class.marks_server_down() {
                         self.close_generation(active.generation, &failure);
                     }
@@ -264,25 +264,25 @@ impl Batcher {
     ) -> Result<bool, ServerError> {
         let size = u32::try_from(checks.div_ceil(queue::MAX_CHECKS).max(1)).unwrap_or(u32::MAX);
         // Each caller has its own deadline; this one decides whether the server is down.
-        let deadline = self.shared.deadline * size;
-        let until = self.shared.now() + deadline;
+        let deadline = self.context.deadline * size;
+        let until = self.context.now() + deadline;
         let calls = u64::try_from(groups.len()).unwrap_or(u64::MAX);
         // Read before the calls are counted: a test that sees them in flight knows their time.
-        let now = self.shared.clock.driven();
-        let counters = &self.shared.counters;
+        let now = self.context.clock.driven();
+        let counters = &self.context.counters;
         counters.calls.add(calls);
         counters.in_flight.add(calls);
         let broken = Arc::clone(&active.broken);
         let broken = broken.notified();
         let answer = tokio::select! {
             biased;
-            answer = self.shared.in_time(until, self.send_calls(groups, active, now)) => answer,
+            answer = self.context.in_time(until, self.send_calls(groups, active, now)) => answer,
             // The call was sent, and may still be executed.
             () = broken => Some(Err(ServerError::new(ErrorKind::Timeout, "its connection was closed"))),
         };
         counters.in_flight.sub(calls);
         if matches!(answer, Some(Ok(_))) {
-            self.queue().note_answer(active.generation, self.shared.now());
+            self.queue().note_answer(active.generation, self.context.now());
         }
         answer.unwrap_or_else(|| Err(unanswered(ErrorKind::Timeout, deadline)))
     }
@@ -299,7 +299,7 @@ impl Batcher {
         send(connection, groups, now).await?;
         if groups.iter().any(CallGroup::lacks_script) {
             // The server has lost its scripts and executed nothing, so this is no second execution.
-            self.shared.counters.no_script.one();
+            self.context.counters.no_script.one();
             for group in &mut *groups {
                 group.script_ref = ScriptRef::Text;
             }
@@ -310,7 +310,7 @@ impl Batcher {
         }
         // The calls have been answered, so a failure here does not affect their results.
         Ok(self.confirm(connection).await.unwrap_or_else(|failure| {
-            self.shared.count(&failure);
+            self.context.count(&failure);
             if failure.class.marks_server_down() {
                 self.close_generation(active.generation, &failure);
             }
@@ -322,7 +322,7 @@ impl Batcher {
     async fn confirm(&self, connection: &mut MultiplexedConnection) -> Result<bool, ServerError> {
         // The server gives up before we do, because a connection that still waits blocks other
         // calls.
-        let millis = (self.shared.deadline.as_millis() / 2).max(1);
+        let millis = (self.context.deadline.as_millis() / 2).max(1);
         let mut wait = redis::cmd("WAIT");
         wait.arg(1).arg(u64::try_from(millis).unwrap_or(u64::MAX));
         Ok(wait.query_async::<u64>(connection).await? > 0)
@@ -346,7 +346,7 @@ impl Batcher {
         let answers = match answers {
             Ok(answers) => answers,
             Err(failure) => {
-                self.shared.count(&failure);
+                self.context.count(&failure);
                 if failure.class.marks_server_down() {
                     self.close_generation(generation, &failure);
                 }
@@ -356,11 +356,11 @@ impl Batcher {
                 return;
             }
         };
-        let received = self.shared.clock.machine();
+        let received = self.context.clock.machine();
         if let Some(first) = answers.first() {
             self.observe_time(first.now, received);
         }
-        self.shared.counters.sets.add(answers.len() as u64);
+        self.context.counters.sets.add(answers.len() as u64);
         let mut answers = answers.into_iter();
         let mut retry = Vec::new();
         for mut request in requests {

@@ -26,8 +26,8 @@ use crate::connection::heartbeat::Heartbeat;
 use crate::error::{ErrorKind, ServerError};
 use crate::event::{Event, ServerHealth};
 use crate::script::EncodedSet;
-use crate::server_handle::ServerHandle;
-use crate::shared::Shared;
+use crate::server_client::ServerClient;
+use crate::store_context::StoreContext;
 use crate::topology::Route;
 
 /// The most redirects of one request. Servers that disagree could redirect it forever.
@@ -41,7 +41,7 @@ const MAX_SERVERS: usize = 1_000;
 /// A Redis cluster.
 #[derive(Debug)]
 pub(crate) struct Cluster {
-    shared: Arc<Shared>,
+    context: Arc<StoreContext>,
     connector: Arc<Connector>,
     slot_map: Arc<SlotMap>,
     members: ArcSwap<Vec<ClusterMember>>,
@@ -54,7 +54,7 @@ pub(crate) struct Cluster {
 #[derive(Debug, Clone)]
 struct ClusterMember {
     address: Address,
-    handle: Arc<ServerHandle>,
+    client: Arc<ServerClient>,
     /// Whether it was missing from the last map; the second time, it is removed.
     is_leaving: bool,
 }
@@ -67,11 +67,15 @@ pub(crate) struct ClusterHandle {
 }
 
 impl ClusterHandle {
-    pub(crate) fn start(shared: &Arc<Shared>, connector: Connector, seeds: Vec<Address>) -> Self {
+    pub(crate) fn start(
+        context: &Arc<StoreContext>,
+        connector: Connector,
+        seeds: Vec<Address>,
+    ) -> Self {
         let connector = Arc::new(connector);
         let why = String::from("its slot map is not known yet");
         let cluster = Arc::new(Cluster {
-            shared: Arc::clone(shared),
+            context: Arc::clone(context),
             connector: Arc::clone(&connector),
             slot_map: Arc::new(SlotMap::new()),
             members: ArcSwap::default(),
@@ -79,7 +83,7 @@ impl ClusterHandle {
             map_status: watch::Sender::new(Err(why)),
         });
         let refresh = TopologyRefresh { cluster: Arc::clone(&cluster), connector, seeds };
-        Self { cluster, refresh: shared.runtime.spawn(refresh.run()) }
+        Self { cluster, refresh: context.runtime.spawn(refresh.run()) }
     }
 }
 
@@ -91,11 +95,11 @@ impl Drop for ClusterHandle {
 
 impl Cluster {
     /// Returns the server that serves a slot.
-    pub(crate) fn handle(&self, slot: u16) -> Option<Arc<ServerHandle>> {
+    pub(crate) fn client(&self, slot: u16) -> Option<Arc<ServerClient>> {
         let owner = self.slot_map.owner(slot)?;
         let members = self.members.load();
-        let member = members.iter().find(|member| member.handle.number == owner)?;
-        Some(Arc::clone(&member.handle))
+        let member = members.iter().find(|member| member.client.number == owner)?;
+        Some(Arc::clone(&member.client))
     }
 
     /// Sends sets to the server of their slot, following redirects.
@@ -107,42 +111,43 @@ impl Cluster {
     ) -> Result<BatchReply, ServerError> {
         let Route { slot, strict } = to;
         let (mut sets, mut asking) = (sets, false);
-        let mut handle = self.handle(slot).ok_or_else(|| self.unserved(slot))?;
+        let mut client = self.client(slot).ok_or_else(|| self.unserved(slot))?;
         let mut redirects = 0;
-        let soon = self.shared.soon(until);
+        let soon = self.context.soon(until);
         while redirects <= MAX_REDIRECTS {
             let request = QueuedRequest::new(sets, until).in_slot(slot, asking);
             let RejectedSets { failure, sets: returned } =
-                match handle.batcher(strict).submit(request).await {
+                match client.batcher(strict).submit(request).await {
                     Ok(reply) => return Ok(reply),
                     Err(returned) => returned,
                 };
             if !failure.class.is_about_slots() || returned.is_empty() {
                 // A replica may be about to take its place.
-                self.shared.map_stale.notify_one();
+                self.context.map_stale.notify_one();
                 return Err(failure);
             }
             sets = returned.into();
             match (failure.class, &failure.instead) {
-                (ErrorKind::TryAgain, _) if self.shared.now() + RETRY_PAUSE < soon => {
-                    self.shared.wait_until(self.shared.now() + RETRY_PAUSE).await;
+                (ErrorKind::TryAgain, _) if self.context.now() + RETRY_PAUSE < soon => {
+                    self.context.wait_until(self.context.now() + RETRY_PAUSE).await;
                 }
                 (ErrorKind::Moved | ErrorKind::Ask, Some(address)) => {
                     redirects += 1;
                     asking = failure.class == ErrorKind::Ask;
-                    handle = self.handle_at(address)?;
+                    client = self.client_at(address)?;
                     if !asking {
-                        self.slot_map.set(slot, Some(handle.number));
-                        self.shared.map_stale.notify_one();
+                        self.slot_map.set(slot, Some(client.number));
+                        self.context.map_stale.notify_one();
                     }
                     // A new server has to be reached first.
-                    let reached = self.shared.in_time(soon, handle.status.wait_until_connected());
+                    let reached =
+                        self.context.in_time(soon, client.connectivity.wait_until_connected());
                     if reached.await.is_none() {
                         return Err(failure);
                     }
                 }
                 _ => {
-                    self.shared.map_stale.notify_one();
+                    self.context.map_stale.notify_one();
                     return Err(failure);
                 }
             }
@@ -152,7 +157,7 @@ impl Cluster {
     }
 
     fn unserved(&self, slot: u16) -> ServerError {
-        self.shared.map_stale.notify_one();
+        self.context.map_stale.notify_one();
         let why = match &*self.map_status.borrow() {
             Ok(()) => format!("no server serves slot {slot}"),
             Err(why) => why.clone(),
@@ -160,37 +165,37 @@ impl Cluster {
         ServerError::new(ErrorKind::Down, why)
     }
 
-    /// Returns the handle of the server at this address, and creates it if it is new.
-    fn handle_at(&self, address: &Address) -> Result<Arc<ServerHandle>, ServerError> {
+    /// Returns the client of the server at this address, and creates it if it is new.
+    fn client_at(&self, address: &Address) -> Result<Arc<ServerClient>, ServerError> {
         let find = |members: &[ClusterMember]| {
             let member = members.iter().find(|member| member.address == *address)?;
-            Some(Arc::clone(&member.handle))
+            Some(Arc::clone(&member.client))
         };
-        if let Some(handle) = find(&self.members.load()) {
-            return Ok(handle);
+        if let Some(client) = find(&self.members.load()) {
+            return Ok(client);
         }
         let _changing = self.changing();
         let members = self.members.load_full();
-        if let Some(handle) = find(&members) {
-            return Ok(handle);
+        if let Some(client) = find(&members) {
+            return Ok(client);
         }
         if members.len() >= MAX_SERVERS {
             let why = format!("the cluster names more than {MAX_SERVERS} servers");
             return Err(ServerError::new(ErrorKind::ClusterDown, why));
         }
         let discovery = Discovery::At(Arc::clone(&self.connector), address.clone());
-        let handle = ServerHandle::start(&self.shared, discovery, |number| {
-            Heartbeat::in_slots_of(&self.shared.key_space, Arc::clone(&self.slot_map), number)
+        let client = ServerClient::start(&self.context, discovery, |number| {
+            Heartbeat::in_slots_of(&self.context.key_space, Arc::clone(&self.slot_map), number)
         });
         // The map update decides which of the servers the store's clock follows.
-        handle.batcher.set_clock_source(false);
+        client.batcher.set_clock_source(false);
         let member = ClusterMember {
             address: address.clone(),
-            handle: Arc::clone(&handle),
+            client: Arc::clone(&client),
             is_leaving: false,
         };
         self.members.store(Arc::new(members.iter().cloned().chain([member]).collect()));
-        Ok(handle)
+        Ok(client)
     }
 
     /// Updates the slot map. Returns the number of unserved slots. A server that replaces another
@@ -200,9 +205,9 @@ impl Cluster {
         let mut promoted: Vec<(Address, Address)> = Vec::new();
         let before = self.members.load_full();
         for range in &reply.ranges {
-            let Ok(handle) = self.handle_at(&range.primary) else { continue };
+            let Ok(client) = self.client_at(&range.primary) else { continue };
             let owner = self.slot_map.owner(range.first);
-            let replaced = before.iter().find(|member| Some(member.handle.number) == owner);
+            let replaced = before.iter().find(|member| Some(member.client.number) == owner);
             let is_new = !before.iter().any(|member| member.address == range.primary);
             if let Some(replaced) = replaced
                 && is_new
@@ -213,13 +218,14 @@ impl Cluster {
             }
             for slot in range.first..=range.last {
                 if let Some(place) = served.get_mut(usize::from(slot)) {
-                    *place = Some(handle.number);
+                    *place = Some(client.number);
                 }
             }
         }
         let answers = |owner: &u32| {
             let mut members = before.iter();
-            members.any(|member| member.handle.number == *owner && member.handle.status.is_up())
+            members
+                .any(|member| member.client.number == *owner && member.client.connectivity.is_up())
         };
         for (slot, owner) in (0..slot::SLOTS).zip(&served) {
             // A server missing from the new map but still up keeps its slots; if they have moved it
@@ -228,18 +234,18 @@ impl Cluster {
             self.slot_map.set(slot, owner);
         }
         for (from, to) in promoted {
-            self.shared.counters.failovers.one();
+            self.context.counters.failovers.one();
             let (from, to) = (from.to_string(), to.to_string());
-            self.shared.emit(&Event::FailedOver { from, to });
+            self.context.emit(&Event::FailedOver { from, to });
         }
         self.remove_leaving();
         let first = self.slot_map.first();
         for member in self.members.load().iter() {
-            member.handle.batcher.set_clock_source(Some(member.handle.number) == first);
+            member.client.batcher.set_clock_source(Some(member.client.number) == first);
         }
         drop(self.map_status.send_replace(Ok(())));
         let unserved = self.slot_map.count(None);
-        self.shared.counters.slots_unserved.set(u64::try_from(unserved).unwrap_or(u64::MAX));
+        self.context.counters.slots_unserved.set(u64::try_from(unserved).unwrap_or(u64::MAX));
         unserved
     }
 
@@ -248,7 +254,7 @@ impl Cluster {
         let _changing = self.changing();
         let members = self.members.load();
         let kept = members.iter().filter_map(|member| {
-            let serves = self.slot_map.count(Some(member.handle.number)) > 0;
+            let serves = self.slot_map.count(Some(member.client.number)) > 0;
             let is_kept = serves || !member.is_leaving;
             is_kept.then(|| ClusterMember { is_leaving: !serves, ..member.clone() })
         });
@@ -275,7 +281,7 @@ impl Cluster {
     pub(crate) fn is_whole(&self) -> bool {
         self.has_map()
             && self.slot_map.count(None) == 0
-            && self.serving().iter().all(|member| member.handle.status.is_up())
+            && self.serving().iter().all(|member| member.client.connectivity.is_up())
     }
 
     /// Waits until every slot is served.
@@ -283,21 +289,21 @@ impl Cluster {
         // The sender lives as long as `self`.
         let _ = self.map_status.subscribe().wait_for(Result::is_ok).await;
         for member in self.serving() {
-            member.handle.status.wait_until_connected().await;
+            member.client.connectivity.wait_until_connected().await;
         }
     }
 
     /// Members that serve slots.
     fn serving(&self) -> Vec<ClusterMember> {
-        let serves = |member: &&ClusterMember| self.slot_map.count(Some(member.handle.number)) > 0;
+        let serves = |member: &&ClusterMember| self.slot_map.count(Some(member.client.number)) > 0;
         self.members.load().iter().filter(serves).cloned().collect()
     }
 
     /// The health of each serving member.
     pub(crate) fn parts(&self) -> Vec<ServerHealth> {
         let part = |member: &ClusterMember| {
-            let slots = Some(self.slot_map.count(Some(member.handle.number)));
-            ServerHealth { slots, ..member.handle.status.health() }
+            let slots = Some(self.slot_map.count(Some(member.client.number)));
+            ServerHealth { slots, ..member.client.connectivity.health() }
         };
         self.serving().iter().map(part).collect()
     }
@@ -314,19 +320,20 @@ impl Cluster {
     /// Removes this node from the list of each server.
     pub(crate) async fn deregister(&self) {
         let members = self.members.load_full();
-        join_all(members.iter().map(|member| member.handle.deregister())).await;
+        join_all(members.iter().map(|member| member.client.deregister())).await;
     }
 
     /// The number of nodes.
     pub(crate) fn nodes(&self) -> u32 {
-        let nodes = self.members.load().iter().map(|member| member.handle.status.nodes()).max();
-        nodes.unwrap_or(self.shared.nodes)
+        let nodes =
+            self.members.load().iter().map(|member| member.client.connectivity.nodes()).max();
+        nodes.unwrap_or(self.context.nodes)
     }
 
     /// The addresses of the members that answer.
     fn addresses(&self) -> Vec<Address> {
         let members = self.members.load();
-        let up = members.iter().filter(|member| member.handle.status.is_up());
+        let up = members.iter().filter(|member| member.client.connectivity.is_up());
         up.map(|member| member.address.clone()).collect()
     }
 

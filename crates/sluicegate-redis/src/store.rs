@@ -27,12 +27,12 @@ use crate::clock::StoreClock;
 use crate::deny_cache::{DenyCache, ObservedAt};
 use crate::error::{ErrorKind, ServerError};
 use crate::event::Health;
-use crate::local_decisions::LocalDecisions;
 use crate::options::{Options, OptionsError};
+use crate::passed_over_warning::PassedOverWarning;
 use crate::pending_charges::PendingCharges;
 use crate::script::{self, Cells, Counter, EncodedSet, KeySpace, SetReply};
-use crate::shared::Shared;
 use crate::stats::{StatCounters, Stats};
+use crate::store_context::StoreContext;
 use crate::topology::{Route, Topology};
 
 /// State in Redis or Valkey, shared by all nodes that use the same server and prefix.
@@ -55,7 +55,7 @@ use crate::topology::{Route, Topology};
 /// ```
 #[derive(Debug)]
 pub struct Redis {
-    shared: Arc<Shared>,
+    context: Arc<StoreContext>,
     topology: Arc<Topology>,
     /// Counters of this node alone, and of all checks while the server is unavailable.
     memory: Memory<StoreClock>,
@@ -73,7 +73,7 @@ impl Redis {
         let clock = StoreClock::new(options.driven.clone());
         let memory = options.memory.clone().build_with(clock.clone());
         let memory = memory.map_err(|error| OptionsError::Memory { why: error.to_string() })?;
-        let shared = Arc::new(Shared {
+        let context = Arc::new(StoreContext {
             runtime,
             deadline: options.deadline,
             clock,
@@ -86,11 +86,11 @@ impl Redis {
             has_replicas: options.has_replicas(),
             map_stale: Notify::new(),
             server_ids: AtomicU32::new(0),
-            passed_over: LocalDecisions::default(),
+            passed_over: PassedOverWarning::default(),
             origin: Instant::now(),
         });
-        let topology = Arc::new(Topology::start(&shared, &options)?);
-        Ok(Self { shared, topology, memory, uses_deny_cache: options.deny_cache })
+        let topology = Arc::new(Topology::start(&context, &options)?);
+        Ok(Self { context, topology, memory, uses_deny_cache: options.deny_cache })
     }
 
     /// Waits until the server, or every server of a cluster, has been reached.
@@ -106,18 +106,18 @@ impl Redis {
     /// runtime lives on; a node that is killed counts until it has sent no heartbeat for some
     /// seconds.
     pub async fn deregister(&self) {
-        self.shared.warn_if_passed_over();
+        self.context.warn_if_passed_over();
         self.topology.deregister().await;
     }
 
     /// Returns the health of the store.
     pub fn health(&self) -> Health {
-        self.topology.health(&self.shared)
+        self.topology.health(&self.context)
     }
 
     /// Returns counters of what the store has done.
     pub fn counts(&self) -> Stats {
-        self.shared.counters.read()
+        self.context.counters.read()
     }
 
     /// The counters of this node alone, and of all checks while the server was unavailable.
@@ -128,7 +128,7 @@ impl Redis {
     /// When to release a caller even if the server answers others, or earlier if the caller set a
     /// limit.
     fn until(&self, within: Option<Span>) -> Instant {
-        self.shared.until(QUEUED, within.map(|within| self.shared.now() + Duration::from(within)))
+        self.context.until(QUEUED, within.map(|within| self.context.now() + Duration::from(within)))
     }
 
     /// Decides one set.
@@ -140,7 +140,7 @@ impl Redis {
         match ScopeSplit::of(set) {
             // No rule applies to the request, so there is nothing to decide.
             _ if set.checks().is_empty() => {
-                Ok(Applied::by_store(Ruling::Admitted, self.shared.clock.now()))
+                Ok(Applied::by_store(Ruling::Admitted, self.context.clock.now()))
             }
             ScopeSplit::Cluster => self.decide_shared(set, decisions).await,
             ScopeSplit::Node => Ok(self.memory.decide(set, decisions)),
@@ -169,7 +169,7 @@ impl Redis {
     fn may_be_held_locally(&self, set: &Set<'_>) -> bool {
         let [check] = set.checks() else { return false };
         let about = matches!(check.operation(), Operation::Settle { .. } | Operation::Renew(_));
-        about && check.limit().holds() && self.shared.counters.by_share.get() > 0
+        about && check.limit().holds() && self.context.counters.by_share.get() > 0
     }
 
     /// Decides a set on the server, or from the deny cache, by the usual deadline.
@@ -190,13 +190,13 @@ impl Redis {
     ) -> Result<Applied, ServerError> {
         if script::is_contradictory(set) {
             decisions.fill(None);
-            return Ok(Applied::by_store(Ruling::Contradictory, self.shared.clock.now()));
+            return Ok(Applied::by_store(Ruling::Contradictory, self.context.clock.now()));
         }
-        let encoded = EncodedSet::new(set, &self.shared.key_space);
+        let encoded = EncodedSet::new(set, &self.context.key_space);
         if let Some(applied) = self.deny(set, &encoded, decisions) {
             return Ok(applied);
         }
-        match self.topology.slot_of_all(&self.shared, &encoded) {
+        match self.topology.slot_of_all(&self.context, &encoded) {
             Some(slot) => {
                 let counters = counters_of(&encoded);
                 let mut observation = self.observe(set, encoded, slot, until).await?;
@@ -220,12 +220,12 @@ impl Redis {
     ) -> Result<Observation, ServerError> {
         let replay = self.collect_replay(set, &encoded);
         let mut request: SmallVec<[EncodedSet; 1]> = SmallVec::new();
-        request.extend(replay.encode(&self.shared.key_space));
+        request.extend(replay.encode(&self.context.key_space));
         request.push(encoded);
         let strict = set.checks().iter().any(Check::is_strict);
         let BatchReply { mut answers, sent, received, confirmed } =
             self.topology.submit(request, Route { slot, strict }, until).await?;
-        replay.confirm(&self.shared.pending);
+        replay.confirm(&self.context.pending);
         let answer = answers.pop().ok_or_else(|| self.unanswered())?;
         let when = ObservedAt { now: answer.now, sent, received };
         Ok(Observation { answer, when, slot, confirmed })
@@ -241,19 +241,19 @@ impl Redis {
     ) -> Result<Applied, ServerError> {
         let Observation { answer, when, slot, .. } = observation;
         let applied = script::explain(set, answer, decisions).map_err(|disagreement| {
-            self.shared.counters.disagreements.one();
+            self.context.counters.disagreements.one();
             ServerError::new(ErrorKind::Other, disagreement.to_string())
         })?;
-        let (deny_cache, handle) = (&self.shared.deny_cache, self.topology.handle(*slot));
+        let (deny_cache, client) = (&self.context.deny_cache, self.topology.client(*slot));
         let Cells { places, .. } = Cells::of(set);
         for ((check, counter), place) in set.checks().iter().zip(counters).zip(places) {
             if may_lower(check) {
-                deny_cache.forget(*counter, self.shared.clock.machine());
+                deny_cache.forget(*counter, self.context.clock.machine());
                 continue;
             }
-            match (answer.states.get(place.index()), &handle) {
-                (Some(state), Some(handle)) if is_cacheable(state, applied) => {
-                    deny_cache.put(*counter, state, *when, &handle.epoch);
+            match (answer.states.get(place.index()), &client) {
+                (Some(state), Some(client)) if is_cacheable(state, applied) => {
+                    deny_cache.put(*counter, state, *when, &client.epoch);
                 }
                 // The cached state would still refuse correctly, but with a wait that is too short.
                 _ => {
@@ -273,7 +273,7 @@ impl Redis {
     ) -> Result<Applied, ServerError> {
         let charged = Subset::decided(set, decisions);
         let failure = not_replicated();
-        self.shared.count(&failure);
+        self.context.count(&failure);
         let Ok(applied) = self.without_store(set, decisions, &failure) else {
             return Err(failure);
         };
@@ -286,7 +286,7 @@ impl Redis {
     }
 
     fn unanswered(&self) -> ServerError {
-        self.shared.counters.disagreements.one();
+        self.context.counters.disagreements.one();
         ServerError::new(ErrorKind::Other, "the answer belongs to another call")
     }
 }
@@ -349,7 +349,7 @@ impl Store for Redis {
     const BATCH: usize = 1_024;
 
     fn clock(&self) -> &StoreClock {
-        &self.shared.clock
+        &self.context.clock
     }
 
     async fn apply(&self, batch: &mut Batch<'_>) -> Result<(), CheckError> {

@@ -16,14 +16,14 @@ use crate::event::Health;
 use crate::options::{Deployment, Options, OptionsError};
 use crate::script::{Counter, EncodedSet};
 use crate::sentinel::{self, Sentinels};
-use crate::server_handle::ServerHandle;
-use crate::shared::Shared;
+use crate::server_client::ServerClient;
+use crate::store_context::StoreContext;
 
 /// The servers of a store.
 #[derive(Debug)]
 pub(crate) enum Topology {
     /// One server, which has all keys.
-    One(Arc<ServerHandle>),
+    One(Arc<ServerClient>),
     /// Servers that each have the keys of some slots.
     Cluster(ClusterHandle),
 }
@@ -36,76 +36,79 @@ pub(crate) struct Route {
     pub(crate) strict: bool,
 }
 
-/// A server handle, borrowed or owned.
-pub(crate) enum HandleRef<'a> {
-    Lent(&'a ServerHandle),
-    Own(Arc<ServerHandle>),
+/// A server client, borrowed or owned.
+pub(crate) enum ClientRef<'a> {
+    Lent(&'a ServerClient),
+    Own(Arc<ServerClient>),
 }
 
-impl Deref for HandleRef<'_> {
-    type Target = ServerHandle;
+impl Deref for ClientRef<'_> {
+    type Target = ServerClient;
 
-    fn deref(&self) -> &ServerHandle {
+    fn deref(&self) -> &ServerClient {
         match self {
-            Self::Lent(handle) => handle,
-            Self::Own(handle) => handle,
+            Self::Lent(client) => client,
+            Self::Own(client) => client,
         }
     }
 }
 
 impl Topology {
     /// Starts to use the servers, connecting in the background.
-    pub(crate) fn start(shared: &Arc<Shared>, options: &Options) -> Result<Self, OptionsError> {
-        let connector = Connector::new(options, shared.key_space.channel())?;
+    pub(crate) fn start(
+        context: &Arc<StoreContext>,
+        options: &Options,
+    ) -> Result<Self, OptionsError> {
+        let connector = Connector::new(options, context.key_space.channel())?;
         let one = |discovery| {
-            let handle =
-                ServerHandle::start(shared, discovery, |_| Heartbeat::new(&shared.key_space));
-            Ok(Self::One(handle))
+            let client =
+                ServerClient::start(context, discovery, |_| Heartbeat::new(&context.key_space));
+            Ok(Self::One(client))
         };
         match &options.deployment {
             Deployment::Single(address) => one(Discovery::At(Arc::new(connector), address.clone())),
             Deployment::Sentinel { sentinels, name } => {
                 let to_sentinels = Connector::to_sentinels(options, sentinel::CHANNEL.to_owned())?;
                 let sentinels =
-                    Sentinels::watch(&shared.runtime, sentinels, name, to_sentinels, connector);
+                    Sentinels::watch(&context.runtime, sentinels, name, to_sentinels, connector);
                 one(Discovery::Named(Box::new(sentinels)))
             }
             Deployment::Cluster { seeds } => {
-                Ok(Self::Cluster(ClusterHandle::start(shared, connector, seeds.clone())))
+                Ok(Self::Cluster(ClusterHandle::start(context, connector, seeds.clone())))
             }
         }
     }
 
     /// Returns the slot of all counters of a set, or `None` if they are in several. Outside of a
     /// cluster all counters share a slot.
-    pub(crate) fn slot_of_all(&self, shared: &Shared, encoded: &EncodedSet) -> Option<u16> {
+    pub(crate) fn slot_of_all(&self, context: &StoreContext, encoded: &EncodedSet) -> Option<u16> {
         let Self::Cluster(_) = self else { return Some(0) };
-        let first = self.slot(shared, encoded.counter(0));
-        let same = |index| self.slot(shared, encoded.counter(index)) == first;
+        let first = self.slot(context, encoded.counter(0));
+        let same = |index| self.slot(context, encoded.counter(index)) == first;
         (1..encoded.checks()).all(same).then_some(first)
     }
 
     /// Returns the slot of a counter.
-    pub(crate) fn slot(&self, shared: &Shared, counter: Counter) -> u16 {
+    pub(crate) fn slot(&self, context: &StoreContext, counter: Counter) -> u16 {
         match self {
             Self::One(_) => 0,
-            Self::Cluster(_) => shared.key_space.slot(counter.page()),
+            Self::Cluster(_) => context.key_space.slot(counter.page()),
         }
     }
 
     /// Returns the server that serves a slot, if any does.
-    pub(crate) fn handle(&self, slot: u16) -> Option<HandleRef<'_>> {
+    pub(crate) fn client(&self, slot: u16) -> Option<ClientRef<'_>> {
         match self {
-            Self::One(handle) => Some(HandleRef::Lent(handle)),
-            Self::Cluster(handle) => handle.cluster.handle(slot).map(HandleRef::Own),
+            Self::One(client) => Some(ClientRef::Lent(client)),
+            Self::Cluster(handle) => handle.cluster.client(slot).map(ClientRef::Own),
         }
     }
 
-    /// Returns the same as an owned handle.
-    pub(crate) fn owned_handle(&self, slot: u16) -> Option<Arc<ServerHandle>> {
+    /// Returns the same as an owned client.
+    pub(crate) fn owned_client(&self, slot: u16) -> Option<Arc<ServerClient>> {
         match self {
-            Self::One(handle) => Some(Arc::clone(handle)),
-            Self::Cluster(handle) => handle.cluster.handle(slot),
+            Self::One(client) => Some(Arc::clone(client)),
+            Self::Cluster(handle) => handle.cluster.client(slot),
         }
     }
 
@@ -117,8 +120,8 @@ impl Topology {
         until: Instant,
     ) -> Result<BatchReply, ServerError> {
         match self {
-            Self::One(handle) => {
-                let reply = handle.batcher(to.strict).submit(QueuedRequest::new(sets, until)).await;
+            Self::One(client) => {
+                let reply = client.batcher(to.strict).submit(QueuedRequest::new(sets, until)).await;
                 reply.map_err(|returned| returned.failure)
             }
             Self::Cluster(handle) => handle.cluster.submit(sets, to, until).await,
@@ -128,7 +131,7 @@ impl Topology {
     /// Removes this node from the lists of nodes.
     pub(crate) async fn deregister(&self) {
         match self {
-            Self::One(handle) => handle.deregister().await,
+            Self::One(client) => client.deregister().await,
             Self::Cluster(handle) => handle.cluster.deregister().await,
         }
     }
@@ -136,7 +139,7 @@ impl Topology {
     /// The number of nodes that share the limits.
     pub(crate) fn nodes(&self) -> u32 {
         match self {
-            Self::One(handle) => handle.status.nodes(),
+            Self::One(client) => client.connectivity.nodes(),
             Self::Cluster(handle) => handle.cluster.nodes(),
         }
     }
@@ -144,15 +147,15 @@ impl Topology {
     /// Waits until all servers have been reached.
     pub(crate) async fn wait_until_connected(&self) {
         match self {
-            Self::One(handle) => handle.status.wait_until_connected().await,
+            Self::One(client) => client.connectivity.wait_until_connected().await,
             Self::Cluster(handle) => handle.cluster.wait_until_connected().await,
         }
     }
 
     /// The health of all servers together, and of each one.
-    pub(crate) fn health(&self, shared: &Shared) -> Health {
+    pub(crate) fn health(&self, context: &StoreContext) -> Health {
         let (parts, unserved) = match self {
-            Self::One(handle) => (vec![handle.status.health()], None),
+            Self::One(client) => (vec![client.connectivity.health()], None),
             Self::Cluster(handle) => (handle.cluster.parts(), handle.cluster.why()),
         };
         let down = parts.iter().find(|part| !part.up);
@@ -172,7 +175,7 @@ impl Topology {
             up: why.is_none(),
             since: since.min().unwrap_or_default(),
             why,
-            clock_offset_micros: server.as_ref().map(|_| shared.clock.ahead()),
+            clock_offset_micros: server.as_ref().map(|_| context.clock.ahead()),
             server,
             nodes: self.nodes(),
             parts,

@@ -3,9 +3,9 @@
 pub(crate) mod compile;
 pub(crate) mod lint;
 pub(crate) mod load;
+pub(crate) mod schema_tables;
 pub(crate) mod settings;
 pub(crate) mod store_url;
-pub(crate) mod tables;
 pub(crate) mod timestamp;
 pub(crate) mod units;
 
@@ -90,7 +90,7 @@ impl RuleSet {
 
 /// Returns the JSON schema of rule files, for editors.
 pub fn schema() -> String {
-    let schema = json_schema("Sluicegate rule file", &tables::FILE);
+    let schema = json_schema("Sluicegate rule file", &schema_tables::FILE);
     let mut text = serde_json::to_string_pretty(&schema).unwrap_or_default();
     text.push('\n');
     text

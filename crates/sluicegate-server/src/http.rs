@@ -4,7 +4,7 @@ mod body;
 mod connection;
 mod connection_timer;
 mod content_type;
-pub(crate) mod endpoint;
+pub(crate) mod endpoints;
 mod home;
 mod json;
 mod openapi;
@@ -113,19 +113,19 @@ impl<S: StoreStats> Http<S> {
                     Err(_) => Err(RequestError::internal("cannot write the metrics as text")),
                 }
             }
-            Route::Throttle => endpoint::throttle::answer(gate, metrics, parts).await,
-            Route::ThrottleBatch => endpoint::throttle::batch::answer(gate, metrics, parts).await,
+            Route::Throttle => endpoints::throttle::answer(gate, metrics, parts).await,
+            Route::ThrottleBatch => endpoints::throttle::batch::answer(gate, metrics, parts).await,
             // Futures with a plan in them are large. Boxed, they do not enlarge this future.
-            Route::Check => Box::pin(endpoint::check::answer(gate, metrics, parts)).await,
+            Route::Check => Box::pin(endpoints::check::answer(gate, metrics, parts)).await,
             Route::CheckBatch => {
-                Box::pin(endpoint::check::batch::answer(gate, metrics, parts)).await
+                Box::pin(endpoints::check::batch::answer(gate, metrics, parts)).await
             }
-            Route::Settle => Box::pin(endpoint::settle::answer(gate, parts)).await,
-            Route::Release => Box::pin(endpoint::release::answer(gate, parts)).await,
-            Route::Renew => Box::pin(endpoint::renew::answer(gate, parts)).await,
-            Route::Report => Box::pin(endpoint::report::answer(gate, parts)).await,
+            Route::Settle => Box::pin(endpoints::settle::answer(gate, parts)).await,
+            Route::Release => Box::pin(endpoints::release::answer(gate, parts)).await,
+            Route::Renew => Box::pin(endpoints::renew::answer(gate, parts)).await,
+            Route::Report => Box::pin(endpoints::report::answer(gate, parts)).await,
             Route::Authorize => {
-                Box::pin(endpoint::authorize::answer(gate, metrics, peer, &head)).await
+                Box::pin(endpoints::authorize::answer(gate, metrics, peer, &head)).await
             }
             Route::OpenApi => Ok(plain("application/json", openapi::TEXT)),
         }

@@ -8,10 +8,10 @@ use crate::server::Server;
 
 mod builder;
 mod migrate;
-mod nodes;
+mod node_view;
 
 pub use builder::ClusterBuilder;
-use nodes::ClusterNode;
+use node_view::NodeView;
 
 /// The longest that nodes may take for anything; they notice a failure after two seconds, and
 /// machines can be busy.
@@ -144,7 +144,7 @@ impl Cluster {
         });
     }
 
-    fn nodes_themselves(&self) -> impl Iterator<Item = (usize, ClusterNode)> {
+    fn nodes_themselves(&self) -> impl Iterator<Item = (usize, NodeView)> {
         self.running().filter_map(|index| Some((index, self.node(index, index)?)))
     }
 }

@@ -1,10 +1,10 @@
 //! Clocks; the only module that reads one.
 
+mod cycle_counter;
 #[cfg(feature = "test-clock")]
-mod test_clock;
+mod file_clock;
 mod thread_clock;
 mod time_source;
-mod tsc;
 
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -25,7 +25,7 @@ use self::time_source::OsTimeSource;
 #[inline]
 pub fn test_time() -> Option<Time> {
     #[cfg(feature = "test-clock")]
-    return test_clock::time();
+    return file_clock::time();
     #[cfg(not(feature = "test-clock"))]
     None
 }

@@ -9,7 +9,7 @@ use crate::trace::line_parser::GapLine;
 pub(super) struct Incidents {
     nodes: Option<u32>,
     outages: Vec<OutageSpan>,
-    blanks: Vec<UnknownSpan>,
+    unknown_spans: Vec<UnknownSpan>,
     /// The number of gaps in the trace, and of the entries missing in them.
     gaps: (u64, u64),
     clock_error: u64,
@@ -42,13 +42,13 @@ impl Incidents {
         outages.sort_unstable();
         let losses = state_losses.iter();
         let lost = losses.map(|loss| (loss.from_us, loss.until_us));
-        let mut blanks: Vec<_> =
+        let mut unknown_spans: Vec<_> =
             lost.map(|(from, until)| UnknownSpan { from, until, is_gap: false }).collect();
-        blanks.sort_unstable();
+        unknown_spans.sort_unstable();
         Self {
             nodes,
             outages,
-            blanks,
+            unknown_spans,
             gaps: (0, 0),
             clock_error: clock_error_us,
             fresh: header.fresh.unwrap_or(true),
@@ -93,7 +93,7 @@ impl Incidents {
 
     /// Returns the unknown span after the first `seen` ones, if it may have begun by `at`.
     pub(super) fn unknown_span_before(&self, at: u64, seen: usize) -> Option<UnknownSpan> {
-        self.blanks.get(seen).copied().filter(|blank| blank.from <= at)
+        self.unknown_spans.get(seen).copied().filter(|span| span.from <= at)
     }
 
     /// Adds a gap, when everything up to `reached` has been checked.
@@ -103,9 +103,9 @@ impl Incidents {
         let (gaps, lost) = self.gaps;
         self.gaps = (gaps + 1, lost.saturating_add(gap.lost));
         let from = gap.from_us.max(reached);
-        let blank = UnknownSpan { from, until: gap.until_us.max(from), is_gap: true };
-        let place = self.blanks.partition_point(|other| other.from <= from);
-        self.blanks.insert(place, blank);
+        let span = UnknownSpan { from, until: gap.until_us.max(from), is_gap: true };
+        let place = self.unknown_spans.partition_point(|other| other.from <= from);
+        self.unknown_spans.insert(place, span);
     }
 
     /// Returns the number of missing entries.

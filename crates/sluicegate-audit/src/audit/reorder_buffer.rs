@@ -84,12 +84,12 @@ impl ReorderBuffer {
     /// An error returns the entry itself if later ones have already been returned.
     pub(super) fn put(
         &mut self,
-        numbered: Box<SequencedEntry>,
+        sequenced: Box<SequencedEntry>,
     ) -> Result<Option<Box<SequencedEntry>>, Box<SequencedEntry>> {
-        if numbered.entry.at < self.reached {
-            return Err(numbered);
+        if sequenced.entry.at < self.reached {
+            return Err(sequenced);
         }
-        self.waiting.push(Reverse(BufferedEntry(numbered)));
+        self.waiting.push(Reverse(BufferedEntry(sequenced)));
         Ok(if self.waiting.len() > HELD_BACK { self.take() } else { None })
     }
 

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::concurrency_counter::ConcurrencyCounter;
+use super::concurrency_checker::ConcurrencyChecker;
 use super::incidents::Incidents;
-use super::quota_counter::QuotaCounter;
+use super::quota_checker::QuotaChecker;
 use super::reorder_buffer::SequencedEntry;
 use super::rule_tally::RuleTally;
 use crate::prepared_rule::{PreparedRule, RuleKind};
@@ -21,8 +21,8 @@ pub(super) struct RuleState {
 /// The counters of a rule.
 #[derive(Debug)]
 pub(super) enum RuleCounters {
-    Counted(Box<QuotaCounter>),
-    Held(Box<ConcurrencyCounter>),
+    Counted(Box<QuotaChecker>),
+    Held(Box<ConcurrencyChecker>),
     /// The rule cannot be checked.
     Unchecked,
     /// Another rule has taken over the counter.
@@ -63,29 +63,30 @@ impl RuleState {
             return;
         };
         if !self.has_key(key) {
-            let watch =
-                match &self.rule.kind {
-                    RuleKind::Counted(counted) => RuleCounters::Counted(Box::new(
-                        QuotaCounter::new(counted, incidents, unknown_since),
-                    )),
-                    RuleKind::Held(held) => RuleCounters::Held(Box::new(ConcurrencyCounter::new(
-                        *held,
-                        incidents,
-                        unknown_since,
-                    ))),
-                    RuleKind::Unchecked(_) => RuleCounters::Unchecked,
-                };
-            self.counters.insert(key.clone(), watch);
+            let counters = match &self.rule.kind {
+                RuleKind::Counted(rule) => RuleCounters::Counted(Box::new(QuotaChecker::new(
+                    rule,
+                    incidents,
+                    unknown_since,
+                ))),
+                RuleKind::Held(rule) => RuleCounters::Held(Box::new(ConcurrencyChecker::new(
+                    *rule,
+                    incidents,
+                    unknown_since,
+                ))),
+                RuleKind::Unchecked(_) => RuleCounters::Unchecked,
+            };
+            self.counters.insert(key.clone(), counters);
         }
-        let entries = group.iter().map(|numbered| &numbered.entry);
+        let entries = group.iter().map(|sequenced| &sequenced.entry);
         self.tally.count(entries);
         let incidents = incidents.of(&self.rule);
         match (self.counters.get_mut(key), &self.rule.kind) {
-            (Some(RuleCounters::Counted(counter)), RuleKind::Counted(limit)) => {
-                counter.check_group(limit, &incidents, group, &mut self.tally);
+            (Some(RuleCounters::Counted(checker)), RuleKind::Counted(rule)) => {
+                checker.check_group(rule, &incidents, group, &mut self.tally);
             }
-            (Some(RuleCounters::Held(holding)), _) => {
-                holding.check_group(&incidents, group, &mut self.tally);
+            (Some(RuleCounters::Held(checker)), _) => {
+                checker.check_group(&incidents, group, &mut self.tally);
             }
             _ => {}
         }

@@ -45,12 +45,12 @@ impl TopologyRefresh {
             let began = Instant::now();
             let pause = match self.fetch(&mut state).await {
                 Ok(reply) => {
-                    self.cluster.shared.counters.map_refreshes.one();
+                    self.cluster.context.counters.map_refreshes.one();
                     self.update_map(&reply, &mut state);
                     PAUSE
                 }
                 Err(failure) => {
-                    self.cluster.shared.count(&failure);
+                    self.cluster.context.count(&failure);
                     self.cluster.record_failure(&failure);
                     if self.cluster.has_map() { PAUSE } else { FIRST_PAUSE }
                 }
@@ -59,7 +59,7 @@ impl TopologyRefresh {
             if self.cluster.is_whole() {
                 // A notification since the last refresh ends the wait at once.
                 let _ =
-                    timeout_at(began + IDLE_PAUSE, self.cluster.shared.map_stale.notified()).await;
+                    timeout_at(began + IDLE_PAUSE, self.cluster.context.map_stale.notified()).await;
             }
         }
     }
@@ -117,7 +117,7 @@ impl TopologyRefresh {
     fn update_map(&self, reply: &ClusterSlots, state: &mut PendingRefresh) {
         let unserved = self.cluster.update_map(reply, &state.known);
         if unserved != state.unserved {
-            self.cluster.shared.emit(&Event::SlotsUnserved { slots: unserved });
+            self.cluster.context.emit(&Event::SlotsUnserved { slots: unserved });
         }
         state.unserved = unserved;
         state.known.clear();

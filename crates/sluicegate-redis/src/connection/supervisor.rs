@@ -13,11 +13,11 @@ use crate::batcher::Batcher;
 use crate::connection::connector::Listener;
 use crate::connection::discovery::{ConnectedServer, Discovery};
 use crate::connection::heartbeat::{Heartbeat, HeartbeatReply};
+use crate::connectivity::Connectivity;
 use crate::deny_cache::InvalidationEpoch;
 use crate::error::{ErrorKind, ServerError};
 use crate::event::{Event, ServerInfo};
-use crate::server_status::ServerStatus;
-use crate::shared::Shared;
+use crate::store_context::StoreContext;
 
 /// Interval between heartbeats.
 const BEAT: Duration = Duration::from_millis(500);
@@ -37,12 +37,12 @@ const REMEMBERED: Duration = Duration::from_millis(1_500);
 
 /// Supervises the connection to a server.
 pub(crate) struct Supervisor {
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) context: Arc<StoreContext>,
     pub(crate) discovery: Arc<Discovery>,
     pub(crate) heartbeat: Heartbeat,
     pub(crate) batcher: Arc<Batcher>,
     pub(crate) strict: Option<Arc<Batcher>>,
-    pub(crate) status: Arc<ServerStatus>,
+    pub(crate) connectivity: Arc<Connectivity>,
     pub(crate) epoch: Arc<InvalidationEpoch>,
     /// Requests that this node deregisters and the supervisor ends.
     pub(crate) leave: Arc<Notify>,
@@ -50,7 +50,7 @@ pub(crate) struct Supervisor {
 
 /// Receives the invalidations of other nodes, deregistrations, and the end of the connection.
 struct PushListener {
-    shared: Arc<Shared>,
+    context: Arc<StoreContext>,
     /// Not the batcher itself, because the batcher owns the connection, which owns this.
     wake_supervisor: Arc<Notify>,
     /// Messages that nodes have deregistered.
@@ -67,9 +67,9 @@ impl Listener for PushListener {
                 let _ = self.deregistered.try_send(message.to_vec());
             }
             Some(message) => {
-                if let Some(counter) = self.shared.key_space.counter_freed(message) {
-                    self.shared.deny_cache.forget(counter, self.shared.clock.machine());
-                    self.shared.counters.invalidations.one();
+                if let Some(counter) = self.context.key_space.counter_freed(message) {
+                    self.context.deny_cache.forget(counter, self.context.clock.machine());
+                    self.context.counters.invalidations.one();
                 }
             }
         }
@@ -122,14 +122,14 @@ impl Supervisor {
             began = Instant::now();
             state.attempt = self.next_retry(PAUSE, PAUSE);
             state.target = self.discovery.address();
-            self.shared.counters.connections.one();
+            self.context.counters.connections.one();
             let failure = match self.connect(&mut state).await {
                 Ok(connection) => match self.watch(connection, &mut state).await {
                     Some(failure) => failure,
                     None => return,
                 },
                 Err(failure) => {
-                    self.shared.count(&failure);
+                    self.context.count(&failure);
                     failure
                 }
             };
@@ -150,13 +150,13 @@ impl Supervisor {
         let (deregistered, receiver) = mpsc::channel(DEREGISTRATIONS);
         state.deregistered = receiver;
         let listener =
-            PushListener { shared: Arc::clone(&self.shared), wake_supervisor, deregistered };
+            PushListener { context: Arc::clone(&self.context), wake_supervisor, deregistered };
         let ConnectedServer { mut connection, server, address } =
             self.discovery.connect(Arc::new(listener)).await?;
-        self.shared.deny_cache.subscribe(&self.epoch, self.shared.clock.machine());
-        let sent_at = self.shared.now();
+        self.context.deny_cache.subscribe(&self.epoch, self.context.clock.machine());
+        let sent_at = self.context.now();
         let beat = self.heartbeat.send(&mut connection).await?;
-        let took = self.shared.now().saturating_duration_since(sent_at);
+        let took = self.context.now().saturating_duration_since(sent_at);
         // A restart of the same server. A server that took its place has replicated its data.
         let same = state.last_address.as_ref() == Some(&address);
         let again = state.last_run.replace(server.run.clone()).is_some_and(|run| run != server.run);
@@ -178,28 +178,28 @@ impl Supervisor {
         }
         state.next_strict = Instant::now() + PAUSE;
         let (strict, discovery) = (Arc::clone(strict), Arc::clone(&self.discovery));
-        let (shared, status) = (Arc::clone(&self.shared), Arc::clone(&self.status));
-        self.shared.runtime.spawn(async move {
+        let (context, connectivity) = (Arc::clone(&self.context), Arc::clone(&self.connectivity));
+        self.context.runtime.spawn(async move {
             match discovery.connect_again(&address).await {
                 // Unless the server has been replaced meanwhile.
-                Ok(connection) if status.is_up_at(&address.to_string()) => {
+                Ok(connection) if connectivity.is_up_at(&address.to_string()) => {
                     strict.open(connection);
                 }
                 Ok(_) => {}
-                Err(failure) => shared.count(&failure),
+                Err(failure) => context.count(&failure),
             }
         });
     }
 
     /// Records the address of the server. Emits an event if it has changed.
     fn record_address(&self, address: &Address, state: &mut SupervisorState) {
-        self.status.set_address(address.to_string());
+        self.connectivity.set_address(address.to_string());
         if let Some(last) = state.last_address.replace(address.clone())
             && last != *address
         {
-            self.shared.counters.failovers.one();
+            self.context.counters.failovers.one();
             let (from, to) = (last.to_string(), address.to_string());
-            self.shared.emit(&Event::FailedOver { from, to });
+            self.context.emit(&Event::FailedOver { from, to });
         }
     }
 
@@ -238,7 +238,7 @@ impl Supervisor {
                 () = sleep_until(next) => {}
                 () = self.leave.notified() => {
                     if let Err(failure) = self.heartbeat.deregister(&mut connection).await {
-                        self.shared.count(&failure);
+                        self.context.count(&failure);
                     }
                     return None;
                 }
@@ -263,19 +263,21 @@ impl Supervisor {
                     return Some(failure.clone());
                 }
             }
-            let sent_at = self.shared.now();
+            let sent_at = self.context.now();
             match self.heartbeat.send(&mut connection).await {
                 Ok(beat) => {
-                    let took = self.shared.now().saturating_duration_since(sent_at);
+                    let took = self.context.now().saturating_duration_since(sent_at);
                     self.record_heartbeat(beat, state);
                     if given_up.is_some() {
-                        self.shared.deny_cache.subscribe(&self.epoch, self.shared.clock.machine());
+                        self.context
+                            .deny_cache
+                            .subscribe(&self.epoch, self.context.clock.machine());
                         self.use_if_in_time(&connection, None, took);
                     }
                     self.connect_strict(state);
                 }
                 Err(failure) => {
-                    self.shared.count(&failure);
+                    self.context.count(&failure);
                     self.epoch.stop();
                     self.batcher.fail_all(&failure);
                     self.mark_down(&failure);
@@ -291,7 +293,7 @@ impl Supervisor {
 
     /// Returns the next shared retry time, at least `least` from now.
     fn next_retry(&self, pause: Duration, least: Duration) -> Instant {
-        let (nodes, now) = (self.status.nodes(), self.shared.clock.now());
+        let (nodes, now) = (self.connectivity.nodes(), self.context.clock.now());
         Instant::now() + crate::connection::retry_schedule::wait(pause, least, nodes, now)
     }
 
@@ -299,7 +301,7 @@ impl Supervisor {
     fn record_heartbeat(&self, beat: Option<HeartbeatReply>, state: &mut SupervisorState) {
         let Some(beat) = beat else { return };
         let restarted = std::mem::take(&mut state.restarted);
-        self.batcher.observe_time(beat.now, self.shared.clock.machine());
+        self.batcher.observe_time(beat.now, self.context.clock.machine());
         if let Some(place) = state.beats.get_mut(state.next % RECENT_BEATS) {
             *place = beat.nodes;
         }
@@ -307,19 +309,19 @@ impl Supervisor {
         self.count_nodes(state);
         let recent = state.last_beat.is_some_and(|last| last.elapsed() < REMEMBERED);
         if !beat.known && (recent || restarted) {
-            self.shared.counters.state_lost.one();
+            self.context.counters.state_lost.one();
             // The cached states are from before the loss.
-            self.shared.deny_cache.subscribe(&self.epoch, self.shared.clock.machine());
-            self.shared.emit(&Event::StateLost);
+            self.context.deny_cache.subscribe(&self.epoch, self.context.clock.machine());
+            self.context.emit(&Event::StateLost);
         }
-        self.shared.pending.forget_recovered(self.shared.clock.now());
-        self.shared.warn_if_passed_over();
+        self.context.pending.forget_recovered(self.context.clock.now());
+        self.context.warn_if_passed_over();
         state.last_beat = Some(Instant::now());
     }
 
     /// Uses the most nodes of the last heartbeats, because a delayed node is still alive.
     fn count_nodes(&self, state: &SupervisorState) {
-        self.status.set_nodes(state.beats.iter().copied().max().unwrap_or(1).max(1));
+        self.connectivity.set_nodes(state.beats.iter().copied().max().unwrap_or(1).max(1));
     }
 
     fn mark_up(&self, connection: &MultiplexedConnection, server: Option<ServerInfo>) {
@@ -327,20 +329,20 @@ impl Supervisor {
             self.batcher.set_cross_slot(server.writes_across_slots());
         }
         self.batcher.open(connection.clone());
-        if let Some(server) = self.status.set_up(server) {
-            let address = self.status.address();
-            self.shared.emit(&Event::Reached { address, server });
+        if let Some(server) = self.connectivity.set_up(server) {
+            let address = self.connectivity.address();
+            self.context.emit(&Event::Reached { address, server });
         }
     }
 
     /// Marks the server as down and emits an event if this is a change.
     fn mark_down(&self, failure: &ServerError) {
-        if !self.status.set_down(failure) {
+        if !self.connectivity.set_down(failure) {
             return;
         }
-        self.shared.map_stale.notify_one();
-        let (address, why) = (self.status.address(), failure.why.clone());
-        self.shared.emit(&match failure.class {
+        self.context.map_stale.notify_one();
+        let (address, why) = (self.connectivity.address(), failure.why.clone());
+        self.context.emit(&match failure.class {
             ErrorKind::Refused => Event::Refused { why },
             _ => Event::Degraded { address, why },
         });

@@ -71,7 +71,7 @@ impl Redis {
         }
         // Boxed, so that the future of a single set stays small.
         if matches!(&*self.topology, Topology::Cluster(_))
-            || self.shared.has_replicas && batch.sets().iter().any(strict)
+            || self.context.has_replicas && batch.sets().iter().any(strict)
         {
             return Box::pin(self.decide_concurrently(batch)).await;
         }
@@ -82,14 +82,14 @@ impl Redis {
     async fn decide_in_groups(&self, batch: &mut Batch<'_>) -> Result<(), CheckError> {
         // The caller's time limit is for all sets. The store's own deadline is for each call.
         let within = batch.sets().iter().filter_map(Set::within).min();
-        let within = within.map(|within| self.shared.now() + Duration::from(within));
+        let within = within.map(|within| self.context.now() + Duration::from(within));
         while let (sets @ [first, ..], decisions) = batch.undecided() {
             let group = self.group(sets);
             let applied = if group.encoded.len() < 2 {
                 let own = &mut decisions[..first.checks().len()];
                 SmallVec::from_elem(self.decide(first, own).await?, 1)
             } else {
-                let until = self.shared.until(QUEUED, within);
+                let until = self.context.until(QUEUED, within);
                 self.decide_group(group, decisions, until).await?
             };
             applied.into_iter().for_each(|applied| batch.push(applied));
@@ -127,8 +127,8 @@ impl Redis {
             if !simple || checks > MAX_CHECKS {
                 break;
             }
-            let next = EncodedSet::new(set, &self.shared.key_space);
-            if counters_of(&next).iter().any(|counter| self.shared.pending.contains(*counter)) {
+            let next = EncodedSet::new(set, &self.context.key_space);
+            if counters_of(&next).iter().any(|counter| self.context.pending.contains(*counter)) {
                 break;
             }
             encoded.push(next);
@@ -152,7 +152,7 @@ impl Redis {
             // An earlier set may refund units, or charge more than the limit.
             only_taken &= only_takes(set);
             denied.push(if set.checks().is_empty() {
-                Some(Applied::by_store(Ruling::Admitted, self.shared.clock.now()))
+                Some(Applied::by_store(Ruling::Admitted, self.context.clock.now()))
             } else if only_taken {
                 self.deny(set, encoded, own)
             } else {

@@ -12,7 +12,7 @@ use tokio::time::sleep;
 
 use super::Redis;
 use crate::script::EncodedSet;
-use crate::server_handle::ServerHandle;
+use crate::server_client::ServerClient;
 use crate::topology::Route;
 
 /// How long a refund is retried.
@@ -23,12 +23,12 @@ const PAUSE: Duration = Duration::from_millis(50);
 const MAX_IN_FLIGHT: usize = 1_024;
 
 /// A refund in flight; dropping it frees its place.
-struct RefundPermit(Arc<ServerHandle>);
+struct RefundPermit(Arc<ServerClient>);
 
 impl RefundPermit {
     /// Reserves a place, unless too many refunds are in flight.
-    fn acquire(handle: Arc<ServerHandle>) -> Option<Self> {
-        let permit = Self(handle);
+    fn acquire(client: Arc<ServerClient>) -> Option<Self> {
+        let permit = Self(client);
         let before = permit.0.refunds_in_flight.fetch_add(1, Ordering::Relaxed);
         (before < MAX_IN_FLIGHT).then_some(permit)
     }
@@ -48,30 +48,30 @@ impl Redis {
     /// needs completion can await the handle.
     pub(super) fn send_detached(&self, check: &Check<'_>, units: u64) -> Option<JoinHandle<()>> {
         let encoded =
-            EncodedSet::new(&Set::one(check, ChargeId::from_bits(0)), &self.shared.key_space);
+            EncodedSet::new(&Set::one(check, ChargeId::from_bits(0)), &self.context.key_space);
         let counter = encoded.counter(0);
-        self.shared.deny_cache.forget(counter, self.shared.clock.machine());
+        self.context.deny_cache.forget(counter, self.context.clock.machine());
         let is_idempotent = matches!(check.operation(), Operation::Settle { .. });
-        let slot = self.topology.slot(&self.shared, counter);
+        let slot = self.topology.slot(&self.context, counter);
         let to = Route { slot, strict: false };
-        let (shared, topology) = (Arc::clone(&self.shared), Arc::clone(&self.topology));
-        let Some(permit) = topology.owned_handle(slot).and_then(RefundPermit::acquire) else {
-            shared.counters.stranded_units.add(units);
+        let (context, topology) = (Arc::clone(&self.context), Arc::clone(&self.topology));
+        let Some(permit) = topology.owned_client(slot).and_then(RefundPermit::acquire) else {
+            context.counters.stranded_units.add(units);
             return None;
         };
         let mut refund = Box::pin(async move {
             let _permit = permit;
-            let until = shared.now() + RETRY_FOR;
+            let until = context.now() + RETRY_FOR;
             loop {
                 match topology.submit(smallvec![encoded.clone()], to, until).await {
                     Ok(_) => {
-                        shared.counters.refunds.one();
+                        context.counters.refunds.one();
                         break;
                     }
                     Err(failure) => {
                         let may_retry = is_idempotent || !failure.class.may_have_executed();
-                        if !may_retry || shared.now() + PAUSE >= until {
-                            shared.counters.stranded_units.add(units);
+                        if !may_retry || context.now() + PAUSE >= until {
+                            context.counters.stranded_units.add(units);
                             break;
                         }
                     }
@@ -81,8 +81,8 @@ impl Redis {
         });
         // Polled here once, so that the refund is queued before any later request of this caller.
         // The timers are the store's, because the caller may have no runtime.
-        let _within = self.shared.runtime.enter();
+        let _within = self.context.runtime.enter();
         let pending = refund.as_mut().poll(&mut Context::from_waker(Waker::noop())).is_pending();
-        pending.then(|| self.shared.runtime.spawn(refund))
+        pending.then(|| self.context.runtime.spawn(refund))
     }
 }

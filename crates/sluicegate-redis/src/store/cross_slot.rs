@@ -81,7 +81,7 @@ impl Redis {
         until: Instant,
     ) -> Result<Applied, ServerError> {
         decisions.fill(None);
-        let slot = |index| self.topology.slot(&self.shared, encoded.counter(index));
+        let slot = |index| self.topology.slot(&self.context, encoded.counter(index));
         let mut terms = Partition::of(set, slot);
         if set.is_independent() && terms.are_split() {
             return Box::pin(self.apply_each_term(set, decisions, until)).await;
@@ -157,7 +157,7 @@ impl Redis {
                 };
                 if !confirmed && may_charge(set, applied.ruling) {
                     let failure = not_replicated();
-                    self.shared.count(&failure);
+                    self.context.count(&failure);
                     miss(&subset, &failure);
                     transaction.subsets.push((subset, true));
                     continue;
@@ -314,7 +314,7 @@ impl Redis {
         // Each subset needs charge ids of its own.
         let id = whole.id().of_check(number * CHECKS);
         let own = with_id(whole, &subset.checks, id);
-        let encoded = EncodedSet::new(&own, &self.shared.key_space);
+        let encoded = EncodedSet::new(&own, &self.context.key_space);
         let counters = counters_of(&encoded);
         let (mut before, mut confirmed) = (Vec::new(), true);
         let outcome = match self.observe(&own, encoded, slot, until).await {

@@ -25,7 +25,7 @@ impl Redis {
         if !self.uses_deny_cache || set.is_independent() || !only_takes(set) {
             return None;
         }
-        let machine = self.shared.clock.machine();
+        let machine = self.context.clock.machine();
         let mut cached_states: SmallVec<[(Counter, CachedState); 2]> = SmallVec::new();
         for (index, check) in set.checks().iter().enumerate() {
             let counter = encoded.counter(index);
@@ -65,14 +65,14 @@ impl Redis {
             }
             decide(set, earliest, &places, &mut states, decisions);
         }
-        self.shared.counters.by_memory.one();
+        self.context.counters.by_memory.one();
         Some(Applied { ruling: Ruling::Refused, now: earliest, by: DecidedBy::Memory })
     }
 
     /// Returns the cached state of a counter from the server that has it.
     fn cached_state(&self, counter: Counter) -> Option<CachedState> {
-        let handle = self.topology.handle(self.topology.slot(&self.shared, counter))?;
-        self.shared.deny_cache.trusted(counter, &handle.epoch)
+        let client = self.topology.client(self.topology.slot(&self.context, counter))?;
+        self.context.deny_cache.trusted(counter, &client.epoch)
     }
 }
 

@@ -60,8 +60,8 @@ impl Redis {
         class_of: impl Fn(usize) -> ErrorKind,
     ) -> Result<Applied, CheckError> {
         if failure.class.passes_over() {
-            self.shared.counters.passed_over.one();
-            self.shared.passed_over.note(failure);
+            self.context.counters.passed_over.one();
+            self.context.passed_over.note(failure);
         }
         if set.checks().iter().any(refers_to_charge) {
             return self.undo_locally(set, decisions, failure);
@@ -77,7 +77,7 @@ impl Redis {
                 Fallback::Memory(_) => None,
             };
         }
-        let now = self.shared.clock.now();
+        let now = self.context.clock.now();
         let denied = fallbacks.iter().any(Fallback::denies);
         let whole = !set.is_independent();
         // No share is charged for a set that a policy denies.
@@ -92,11 +92,11 @@ impl Redis {
             }
             Some(applied) => applied,
             None if denied => {
-                self.shared.counters.denied_by_policy.one();
+                self.context.counters.denied_by_policy.one();
                 Applied { ruling: Ruling::Refused, now, by: DecidedBy::Policy }
             }
             None => {
-                self.shared.counters.allowed_by_policy.one();
+                self.context.counters.allowed_by_policy.one();
                 Applied { ruling: Ruling::Admitted, now, by: DecidedBy::Policy }
             }
         };
@@ -131,7 +131,7 @@ impl Redis {
             }
             // An alternative to a check that is not decided here has to admit by itself.
             checks.push(if term_is_local { check } else { check.alone() });
-            indexes.push((index, self.shared.key_space.counter(&check)));
+            indexes.push((index, self.context.key_space.counter(&check)));
             term_is_local = true;
         }
         if checks.is_empty() {
@@ -155,7 +155,7 @@ impl Redis {
             }
         }
         if matches!(applied.ruling, Ruling::Admitted | Ruling::Refused) {
-            self.shared.counters.by_share.one();
+            self.context.counters.by_share.one();
         }
         Some(Applied { by: DecidedBy::Share, ..applied })
     }
@@ -165,13 +165,13 @@ impl Redis {
     fn seed(&self, check: &Check<'_>, shared: &Limit, counter: Counter) {
         if check.scope() == Scope::Node
             || check.limit().holds()
-            || self.shared.pending.contains(counter)
+            || self.context.pending.contains(counter)
         {
             return;
         }
-        let Some(state) = self.shared.deny_cache.take(counter) else { return };
+        let Some(state) = self.context.deny_cache.take(counter) else { return };
         // The used fraction of the share is that of the whole limit.
-        let now = self.shared.clock.now();
+        let now = self.context.clock.now();
         let share = u128::from(shared.share_used(&state, now));
         let capacity = u128::from(check.limit().capacity());
         let mut units = (share * capacity).div_ceil(u128::from(u16::MAX));
@@ -201,7 +201,7 @@ impl Redis {
         let contains = has_units || matches!(check.operation(), Operation::Charge(_));
         if shared && contains && decision.granted() > 0 {
             let until = applied.now + decision.reset_after();
-            self.shared.pending.add(counter, decision.granted(), until);
+            self.context.pending.add(counter, decision.granted(), until);
         }
     }
 

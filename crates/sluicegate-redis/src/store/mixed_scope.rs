@@ -184,7 +184,7 @@ impl Redis {
             } else {
                 // The undo is awaited, so that a retry after the refusal does not meet the charge.
                 let undone = join_all(self.refund_subset(&cluster));
-                let _ = self.shared.in_time(self.shared.soon(until), undone).await;
+                let _ = self.context.in_time(self.context.soon(until), undone).await;
                 for decision in cluster.decisions.iter_mut().flatten() {
                     *decision = decision.withdrawn();
                 }

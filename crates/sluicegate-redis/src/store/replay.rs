@@ -19,19 +19,19 @@ impl Redis {
     /// Collects the pending charges of the counters of a set.
     pub(super) fn collect_replay<'a>(&self, set: &Set<'a>, encoded: &EncodedSet) -> Replay<'a> {
         let mut replay = Replay { checks: SmallVec::new(), charges: SmallVec::new() };
-        if self.shared.pending.is_empty() {
+        if self.context.pending.is_empty() {
             return replay;
         }
-        let now = self.shared.clock.now();
+        let now = self.context.clock.now();
         for (index, check) in set.checks().iter().enumerate() {
             let counter = encoded.counter(index);
             if replay.charges.iter().any(|(known, _)| *known == counter)
-                || !self.shared.pending.contains(counter)
+                || !self.context.pending.contains(counter)
             {
                 continue;
             }
             let most = self.used_by_share(check);
-            let Some(charge) = self.shared.pending.replay(counter, most, now) else { continue };
+            let Some(charge) = self.context.pending.replay(counter, most, now) else { continue };
             let Ok(actual) = Cost::new(charge.units) else { continue };
             let settle = Operation::Settle { receipt: charge.receipt, actual };
             // Other nodes may have used up the limit meanwhile.

@@ -25,8 +25,8 @@ use std::sync::Arc;
 use crate::calendar::ZonedCalendar;
 use crate::directory::Directory;
 use crate::file::load::{Document, FileSource, LARGEST_TABLE, Loaded};
+use crate::file::schema_tables;
 use crate::file::settings::Settings;
-use crate::file::tables;
 use crate::keyed_hash::KeyedHasher;
 use crate::request::identity::Identity;
 #[cfg(feature = "jwt")]
@@ -62,7 +62,7 @@ pub(crate) fn compile(
     let mut compiler = Compiler::new(sources, diagnostics, files, env, paths);
     for document in &documents {
         // Compilation goes on after errors, so that all mistakes are reported at once.
-        validate(&document.root, &tables::FILE, &mut compiler.diagnostics);
+        validate(&document.root, &schema_tables::FILE, &mut compiler.diagnostics);
     }
     let result = compiler.compile(&documents);
     let Compiler { sources, diagnostics, watched, .. } = compiler;

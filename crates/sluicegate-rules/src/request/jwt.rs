@@ -4,7 +4,6 @@
 //! own validation reads the system clock, accepts a token in the very second it expires, ignores
 //! `crit` and cannot hold keys of several kinds at once.
 
-mod algorithm;
 #[cfg(feature = "jwt")]
 pub(crate) mod carrier;
 mod claims;
@@ -13,6 +12,7 @@ mod key;
 mod key_error;
 mod pem;
 mod rejection;
+mod signature_algorithm;
 mod token;
 
 use core::fmt;
@@ -20,14 +20,14 @@ use core::fmt;
 use jsonwebtoken::crypto::aws_lc::DEFAULT_PROVIDER;
 use sluicegate_core::{Span, Time};
 
-pub(crate) use self::algorithm::{Algorithm, algorithm_named};
 pub(crate) use self::claims::Claims;
 pub(crate) use self::key::{KeySource, NamedKey};
 pub(crate) use self::key_error::{JwtKeyError, KeyWarning};
 pub(crate) use self::rejection::TokenRejection;
+pub(crate) use self::signature_algorithm::{Algorithm, algorithm_named};
 
-use self::algorithm::{is_hmac, minimum_secret, name};
 use self::key::{KeyKind, VerifyingKey};
+use self::signature_algorithm::{is_hmac, minimum_secret, name};
 use self::token::Token;
 
 /// A token without `kid` is tried against every key, so their number bounds what one request costs.

@@ -1,7 +1,7 @@
 //! How to start a cluster.
 
 use crate::binaries::ServerKind;
-use crate::cluster::nodes::SLOTS;
+use crate::cluster::node_view::SLOTS;
 use crate::cluster::{Cluster, PATIENCE};
 use crate::poll::wait_until;
 use crate::server::builder::{ConfigLine, ServerBuilder};

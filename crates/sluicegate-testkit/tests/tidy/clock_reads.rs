@@ -13,14 +13,14 @@ const ALLOWED: [(&str, &str); 14] = [
     ("crates/sluicegate-harness/src/harness.rs", "ends after a real minute"),
     ("crates/sluicegate-testkit/src/", "drives real servers"),
     ("crates/sluicegate-server/src/http/connection_timer.rs", "timeouts of connections"),
-    ("crates/sluicegate-redis/src/shared.rs", "deadlines of calls to the store"),
+    ("crates/sluicegate-redis/src/store_context.rs", "deadlines of calls to the store"),
     ("crates/sluicegate-redis/src/store.rs", "deadlines of calls to the store"),
     ("crates/sluicegate-redis/src/batcher/", "deadlines of calls to the store"),
     ("crates/sluicegate-redis/src/connection/", "heartbeats and retries of connections"),
     ("crates/sluicegate-redis/src/cluster/refresh.rs", "pace of topology refreshes"),
     ("crates/sluicegate-redis/src/sentinel/watcher.rs", "pace of questions to sentinels"),
-    ("crates/sluicegate-redis/src/server_status.rs", "how long a server is down, for /readyz"),
-    ("crates/sluicegate-redis/src/local_decisions.rs", "a warning every ten seconds at most"),
+    ("crates/sluicegate-redis/src/connectivity.rs", "how long a server is down, for /readyz"),
+    ("crates/sluicegate-redis/src/passed_over_warning.rs", "a warning every ten seconds at most"),
 ];
 
 #[test]

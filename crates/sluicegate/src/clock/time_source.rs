@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use super::tsc;
+use super::cycle_counter;
 
 /// Two time sources: a cheap one and a correct one.
 pub(super) trait TimeSource {
@@ -27,17 +27,17 @@ static ORIGIN: OnceLock<Instant> = OnceLock::new();
 impl TimeSource for OsTimeSource {
     fn has_sound_ticks(&self) -> bool {
         static SOUND: OnceLock<bool> = OnceLock::new();
-        *SOUND.get_or_init(tsc::are_sound)
+        *SOUND.get_or_init(cycle_counter::are_sound)
     }
 
     #[inline]
     fn ticks(&self) -> u64 {
-        tsc::read()
+        cycle_counter::read()
     }
 
     #[inline]
     fn ticks_in_order(&self) -> u64 {
-        tsc::read_in_order()
+        cycle_counter::read_in_order()
     }
 
     #[allow(clippy::disallowed_methods, reason = "this is where time comes from")]

@@ -57,7 +57,7 @@ impl Redis {
         let checks: SmallVec<[Check<'_>; 8]> =
             checks.iter().copied().chain(refusing(checks)).collect();
         let own = Set::all(&checks, whole.id()).answered_within(whole.within());
-        let encoded = EncodedSet::new(&own, &self.shared.key_space);
+        let encoded = EncodedSet::new(&own, &self.context.key_space);
         Some(self.observe(&own, encoded, slot, until).await.ok()?.answer)
     }
 

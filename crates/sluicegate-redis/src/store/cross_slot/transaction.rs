@@ -57,8 +57,8 @@ impl Transaction<'_> {
     /// the refusal. Refunds that take longer continue in the background.
     pub(super) async fn refund_within(&mut self, until: Instant) {
         let refunds = join_all(self.refund());
-        let until = self.store.shared.soon(until);
-        let _ = self.store.shared.in_time(until, refunds).await;
+        let until = self.store.context.soon(until);
+        let _ = self.store.context.in_time(until, refunds).await;
     }
 
     fn refund(&mut self) -> Vec<JoinHandle<()>> {

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use sluicegate::{Algorithm, Limit, Per, Quota, Slices, Span as Length, Spec};
 
 use super::{Compiler, hidden_text};
-use crate::file::tables::foreign;
+use crate::file::schema_tables::foreign;
 use crate::rule_set::limits::{RuleLimit, SoftLimit};
 use sluicegate_yaml::SourceSpan;
 use sluicegate_yaml::{Node, Value};

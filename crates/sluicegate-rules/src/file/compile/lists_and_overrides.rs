@@ -7,7 +7,7 @@ use super::rules::RuleDraft;
 use super::{Compiler, items};
 use crate::directory::{Assigned, ListEntry, ListKind, Override, TimeRange};
 use crate::file::load::Document;
-use crate::file::tables::foreign::beside_limit;
+use crate::file::schema_tables::foreign::beside_limit;
 use crate::request::identity::{IdentitySource, InvalidCaller};
 use crate::rule_set::ListedNetworks;
 use crate::rule_set::limits::LimitSet;

@@ -9,7 +9,7 @@ use super::limits::{LimitDefaults, LimitNaming, Soft, ladder, lengths};
 use super::{Compiler, entries, items};
 use crate::file::lint::Accepted;
 use crate::file::load::Document;
-use crate::file::tables::foreign;
+use crate::file::schema_tables::foreign;
 use crate::matching::matcher::Matcher;
 use crate::rule_set::costs::Costs;
 use crate::rule_set::limits::{LimitSet, Limits, RuleLimit};

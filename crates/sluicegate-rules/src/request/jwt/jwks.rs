@@ -5,9 +5,9 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jsonwebtoken::DecodingKey;
 use serde_json::{Map, Value};
 
-use super::algorithm::{Algorithm, known};
 use super::key::{KeyKind, VerifyingKey, check_rsa_size};
 use super::key_error::JwtKeyError;
+use super::signature_algorithm::{Algorithm, known};
 
 /// Parses the keys of a set that fit one of the algorithms: at least one, or an error.
 ///

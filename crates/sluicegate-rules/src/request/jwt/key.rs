@@ -2,8 +2,8 @@
 
 use jsonwebtoken::DecodingKey;
 
-use super::algorithm::{Algorithm, is_hmac};
 use super::key_error::JwtKeyError;
+use super::signature_algorithm::{Algorithm, is_hmac};
 use super::{jwks, pem};
 
 /// The range of RSA key sizes in bits; the cryptography refuses others.

@@ -2,8 +2,8 @@
 
 use core::fmt;
 
-use super::algorithm::{Algorithm, all_names, name, names};
 use super::key::{KeyKind, RSA_BITS, any_hmac};
+use super::signature_algorithm::{Algorithm, all_names, name, names};
 
 /// The error of a verifier's configuration. Its text has a hint and never quotes a key.
 #[derive(Debug, Clone, PartialEq, Eq)]

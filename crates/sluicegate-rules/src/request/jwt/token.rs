@@ -4,8 +4,8 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::Value;
 
-use super::algorithm::{Algorithm, known};
 use super::rejection::TokenRejection;
+use super::signature_algorithm::{Algorithm, known};
 
 /// The maximum length of a token; longer ones are refused before parsing.
 const MAX_TOKEN: usize = 16 * 1024;

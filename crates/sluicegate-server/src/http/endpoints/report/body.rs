@@ -3,7 +3,7 @@
 use sluicegate_http::FieldError;
 use sluicegate_rules::{Purpose, Request};
 
-use crate::http::endpoint::check::{DescribedRequest, DescribedRequestFields};
+use crate::http::endpoints::check::{DescribedRequest, DescribedRequestFields};
 use crate::http::json;
 use crate::http::json::{ErrorCollector, JsonValue};
 

@@ -1,4 +1,4 @@
-//! The status of one server.
+//! Whether a server is up, why not, and since when.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -9,16 +9,16 @@ use tokio::time::Instant;
 use crate::error::{ErrorKind, ServerError};
 use crate::event::{ServerHealth, ServerInfo};
 
-/// The status of one server.
+/// Whether a server is up, why not, and since when; and the number of nodes it has registered.
 #[derive(Debug)]
-pub(crate) struct ServerStatus {
-    known: Mutex<StatusFields>,
+pub(crate) struct Connectivity {
+    known: Mutex<ConnectivityFields>,
     nodes: AtomicU32,
     up: watch::Sender<bool>,
 }
 
 #[derive(Debug)]
-struct StatusFields {
+struct ConnectivityFields {
     since: Instant,
     why: Option<String>,
     /// Whether an event has reported that the server refuses this node.
@@ -28,11 +28,16 @@ struct StatusFields {
     address: String,
 }
 
-impl ServerStatus {
+impl Connectivity {
     pub(crate) fn new(nodes: u32, address: String) -> Self {
         let why = Some(String::from("not connected yet"));
-        let known =
-            StatusFields { since: Instant::now(), why, refused: false, server: None, address };
+        let known = ConnectivityFields {
+            since: Instant::now(),
+            why,
+            refused: false,
+            server: None,
+            address,
+        };
         let (known, nodes) = (Mutex::new(known), AtomicU32::new(nodes));
         Self { known, nodes, up: watch::Sender::new(false) }
     }
@@ -62,7 +67,7 @@ impl ServerStatus {
     }
 
     pub(crate) fn health(&self) -> ServerHealth {
-        let StatusFields { since, why, server, address, .. } = &*self.known();
+        let ConnectivityFields { since, why, server, address, .. } = &*self.known();
         ServerHealth {
             address: address.clone(),
             up: why.is_none(),
@@ -117,7 +122,7 @@ impl ServerStatus {
         is_news
     }
 
-    fn known(&self) -> MutexGuard<'_, StatusFields> {
+    fn known(&self) -> MutexGuard<'_, ConnectivityFields> {
         self.known.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

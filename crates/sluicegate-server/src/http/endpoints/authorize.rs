@@ -10,7 +10,7 @@ use sluicegate_rules::RuleLimiter;
 
 use self::forwarded_request::ForwardedRequest;
 use crate::http::HttpResponse;
-use crate::http::endpoint::check;
+use crate::http::endpoints::check;
 use crate::http::request_error::RequestError;
 use crate::metrics::Metrics;
 

@@ -1,4 +1,4 @@
-//! Decisions made without the store although it answers, and when to warn about them.
+//! The warning about decisions made without the store although it answers.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -10,9 +10,9 @@ use crate::error::ServerError;
 /// The least time between two warnings.
 const INTERVAL: Duration = Duration::from_secs(10);
 
-/// Decisions made without the store although it answers, since the last warning.
+/// The decisions made without the store although it answers, counted until the next warning.
 #[derive(Debug, Default)]
-pub(crate) struct LocalDecisions(Mutex<PendingWarning>);
+pub(crate) struct PassedOverWarning(Mutex<PendingWarning>);
 
 #[derive(Debug, Default)]
 struct PendingWarning {
@@ -21,7 +21,7 @@ struct PendingWarning {
     warned: Option<Instant>,
 }
 
-impl LocalDecisions {
+impl PassedOverWarning {
     /// Notes one decision and its cause.
     pub(crate) fn note(&self, failure: &ServerError) {
         let mut pending = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -50,16 +50,16 @@ mod tests {
 
     #[test]
     fn warnings_have_an_interval_and_lose_no_decision() {
-        let (passed_over, start) = (LocalDecisions::default(), Instant::now());
-        assert_eq!(passed_over.take_due(start), None, "nothing to warn about");
+        let (warning, start) = (PassedOverWarning::default(), Instant::now());
+        assert_eq!(warning.take_due(start), None, "nothing to warn about");
         for why in ["first", "second"] {
-            passed_over.note(&ServerError::new(ErrorKind::Overload, why));
+            warning.note(&ServerError::new(ErrorKind::Overload, why));
         }
-        assert_eq!(passed_over.take_due(start), Some((2, "second".to_owned())));
-        passed_over.note(&ServerError::new(ErrorKind::Late, "third"));
-        assert_eq!(passed_over.take_due(start + INTERVAL / 2), None);
-        passed_over.note(&ServerError::new(ErrorKind::Late, "third"));
-        assert_eq!(passed_over.take_due(start + INTERVAL), Some((2, "third".to_owned())));
-        assert_eq!(passed_over.take_due(start + INTERVAL * 2), None);
+        assert_eq!(warning.take_due(start), Some((2, "second".to_owned())));
+        warning.note(&ServerError::new(ErrorKind::Late, "third"));
+        assert_eq!(warning.take_due(start + INTERVAL / 2), None);
+        warning.note(&ServerError::new(ErrorKind::Late, "third"));
+        assert_eq!(warning.take_due(start + INTERVAL), Some((2, "third".to_owned())));
+        assert_eq!(warning.take_due(start + INTERVAL * 2), None);
     }
 }

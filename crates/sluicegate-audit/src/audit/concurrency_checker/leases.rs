@@ -30,25 +30,25 @@ impl Leases {
         self.all
     }
 
-    pub(super) fn insert(&mut self, name: String, hold: Lease) {
+    pub(super) fn insert(&mut self, name: String, lease: Lease) {
         self.remove(&name);
-        self.all += hold.units;
-        if hold.by_store {
-            self.by_store += hold.units;
+        self.all += lease.units;
+        if lease.by_store {
+            self.by_store += lease.units;
         }
-        self.by_expiry.insert((hold.expires, name.clone()));
-        self.by_name.insert(name, hold);
+        self.by_expiry.insert((lease.expires, name.clone()));
+        self.by_name.insert(name, lease);
     }
 
     /// Removes the lease of this id, if it exists.
     pub(super) fn remove(&mut self, name: &str) -> Option<Lease> {
-        let hold = self.by_name.remove(name)?;
-        self.by_expiry.remove(&(hold.expires, name.to_owned()));
-        self.all -= hold.units;
-        if hold.by_store {
-            self.by_store -= hold.units;
+        let lease = self.by_name.remove(name)?;
+        self.by_expiry.remove(&(lease.expires, name.to_owned()));
+        self.all -= lease.units;
+        if lease.by_store {
+            self.by_store -= lease.units;
         }
-        Some(hold)
+        Some(lease)
     }
 
     /// Removes the leases that expired by `at`.

@@ -1,4 +1,4 @@
-//! State that all servers of a store share.
+//! The context of a store: what all its servers use.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -11,8 +11,8 @@ use crate::clock::StoreClock;
 use crate::deny_cache::DenyCache;
 use crate::error::ServerError;
 use crate::event::Event;
-use crate::local_decisions::LocalDecisions;
 use crate::options::OnEvent;
+use crate::passed_over_warning::PassedOverWarning;
 use crate::pending_charges::PendingCharges;
 use crate::script::KeySpace;
 use crate::stats::StatCounters;
@@ -20,8 +20,8 @@ use crate::stats::StatCounters;
 /// Interval between two readings of a test clock.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// State that all servers of a store share.
-pub(crate) struct Shared {
+/// What all servers of a store use: its clock, key space, caches and counters.
+pub(crate) struct StoreContext {
     pub(crate) runtime: Handle,
     pub(crate) deadline: Duration,
     pub(crate) clock: StoreClock,
@@ -36,15 +36,15 @@ pub(crate) struct Shared {
     pub(crate) has_replicas: bool,
     /// Notified when the slot map of a cluster may be outdated.
     pub(crate) map_stale: Notify,
-    /// Number of server handles that were created.
+    /// Number of server clients that were created.
     pub(crate) server_ids: AtomicU32,
-    pub(crate) passed_over: LocalDecisions,
+    pub(crate) passed_over: PassedOverWarning,
     /// The instant that represents 1970 where a test clock drives the process.
     pub(crate) origin: Instant,
 }
 
-impl Shared {
-    /// Returns a number that no other server handle of this store has.
+impl StoreContext {
+    /// Returns a number that no other server client of this store has.
     pub(crate) fn next_server_id(&self) -> u32 {
         self.server_ids.fetch_add(1, Ordering::Relaxed)
     }
@@ -118,8 +118,8 @@ impl Shared {
     }
 }
 
-impl std::fmt::Debug for Shared {
+impl std::fmt::Debug for StoreContext {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Shared").field("key_space", &self.key_space).finish_non_exhaustive()
+        f.debug_struct("StoreContext").field("key_space", &self.key_space).finish_non_exhaustive()
     }
 }

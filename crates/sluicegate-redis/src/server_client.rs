@@ -1,4 +1,4 @@
-//! One server of a store: its batchers and their supervisor.
+//! The client of one server: its batchers and their supervisor.
 
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -12,22 +12,22 @@ use crate::batcher::Batcher;
 use crate::connection::discovery::Discovery;
 use crate::connection::heartbeat::Heartbeat;
 use crate::connection::supervisor::Supervisor;
+use crate::connectivity::Connectivity;
 use crate::deny_cache::InvalidationEpoch;
-use crate::server_status::ServerStatus;
-use crate::shared::Shared;
+use crate::store_context::StoreContext;
 
 /// The longest time that deregistering may take.
 const TIMEOUT: Duration = Duration::from_millis(500);
 
-/// One server of a store.
+/// The client of one server of a store.
 #[derive(Debug)]
-pub(crate) struct ServerHandle {
+pub(crate) struct ServerClient {
     /// Unique among the servers of the store.
     pub(crate) number: u32,
     pub(crate) batcher: Arc<Batcher>,
     /// The batcher that waits for replicas, if the server can have some.
     strict: Option<Arc<Batcher>>,
-    pub(crate) status: Arc<ServerStatus>,
+    pub(crate) connectivity: Arc<Connectivity>,
     pub(crate) epoch: Arc<InvalidationEpoch>,
     /// Number of refunds in flight in the background.
     pub(crate) refunds_in_flight: AtomicUsize,
@@ -35,35 +35,35 @@ pub(crate) struct ServerHandle {
     supervisor: Mutex<Option<JoinHandle<()>>>,
 }
 
-impl ServerHandle {
+impl ServerClient {
     /// Starts to use a server, connecting in the background.
     pub(crate) fn start(
-        shared: &Arc<Shared>,
+        context: &Arc<StoreContext>,
         discovery: Discovery,
         heartbeat: impl FnOnce(u32) -> Heartbeat,
     ) -> Arc<Self> {
-        let number = shared.next_server_id();
-        let batcher = Arc::new(Batcher::new(shared));
-        let strict = shared.has_replicas.then(|| Arc::new(batcher.strict()));
-        let status = Arc::new(ServerStatus::new(shared.nodes, discovery.name()));
+        let number = context.next_server_id();
+        let batcher = Arc::new(Batcher::new(context));
+        let strict = context.has_replicas.then(|| Arc::new(batcher.strict()));
+        let connectivity = Arc::new(Connectivity::new(context.nodes, discovery.name()));
         let (epoch, leave) = (Arc::new(InvalidationEpoch::default()), Arc::new(Notify::new()));
         let supervisor = Supervisor {
-            shared: Arc::clone(shared),
+            context: Arc::clone(context),
             discovery: Arc::new(discovery),
             heartbeat: heartbeat(number),
             batcher: Arc::clone(&batcher),
             strict: strict.clone(),
-            status: Arc::clone(&status),
+            connectivity: Arc::clone(&connectivity),
             epoch: Arc::clone(&epoch),
             leave: Arc::clone(&leave),
         };
-        let supervisor = Mutex::new(Some(shared.runtime.spawn(supervisor.run())));
+        let supervisor = Mutex::new(Some(context.runtime.spawn(supervisor.run())));
         let refunds_in_flight = AtomicUsize::new(0);
         Arc::new(Self {
             number,
             batcher,
             strict,
-            status,
+            connectivity,
             epoch,
             refunds_in_flight,
             leave,
@@ -88,7 +88,7 @@ impl ServerHandle {
     }
 }
 
-impl Drop for ServerHandle {
+impl Drop for ServerClient {
     fn drop(&mut self) {
         // Deregisters this node, if the runtime lives on, and ends.
         self.leave.notify_one();

@@ -10,7 +10,7 @@ pub(super) const SLOTS: u16 = 16_384;
 
 /// The view of one node about one node, another or itself.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct ClusterNode {
+pub(super) struct NodeView {
     name: String,
     /// The id of its primary, if it is a replica.
     pub(super) primary: Option<String>,
@@ -21,7 +21,7 @@ pub(super) struct ClusterNode {
     well: bool,
 }
 
-impl ClusterNode {
+impl NodeView {
     /// Parses a line of `CLUSTER NODES`.
     fn read(line: &str) -> Option<Self> {
         let words: Vec<_> = line.split_whitespace().collect();
@@ -62,17 +62,17 @@ impl Cluster {
     }
 
     /// All nodes that the node `viewer` knows.
-    pub(super) fn nodes(&self, viewer: usize) -> Vec<ClusterNode> {
+    pub(super) fn nodes(&self, viewer: usize) -> Vec<NodeView> {
         match self.servers[viewer].try_command(&["CLUSTER", "NODES"]) {
             Ok(RespValue::Text(lines)) => {
-                String::from_utf8_lossy(&lines).lines().filter_map(ClusterNode::read).collect()
+                String::from_utf8_lossy(&lines).lines().filter_map(NodeView::read).collect()
             }
             _ => Vec::new(),
         }
     }
 
     /// The view of the node `viewer` about the node `index`.
-    pub(super) fn node(&self, viewer: usize, index: usize) -> Option<ClusterNode> {
+    pub(super) fn node(&self, viewer: usize, index: usize) -> Option<NodeView> {
         self.nodes(viewer).into_iter().find(|node| node.name == self.names[index])
     }
 

@@ -1,4 +1,4 @@
-//! One counter of a concurrency limit: its slots in flight.
+//! Checks one counter of a concurrency limit: its slots in flight.
 
 mod leases;
 
@@ -14,14 +14,14 @@ use crate::prepared_rule::ConcurrencyRule;
 use crate::trace::entry::{TraceEntry, TraceEvent};
 use crate::trace::header::OutagePolicy;
 
-/// The slots in flight.
+/// Checks one counter by its slots in flight.
 #[derive(Debug)]
-pub(super) struct ConcurrencyCounter {
-    held: ConcurrencyRule,
-    holds: Leases,
-    /// Until then the store may have counted holds that are not in the trace.
+pub(super) struct ConcurrencyChecker {
+    rule: ConcurrencyRule,
+    leases: Leases,
+    /// Until then the store may have counted leases that are not in the trace.
     unknown_until: u64,
-    blanks_seen: usize,
+    unknown_spans_seen: usize,
 }
 
 /// The changes within one microsecond, whose order is not known.
@@ -34,19 +34,19 @@ struct Changes {
     alone: bool,
 }
 
-impl ConcurrencyCounter {
-    /// Creates a counter that is empty.
+impl ConcurrencyChecker {
+    /// Creates the checker of a counter that is empty.
     ///
-    /// With an unknown beginning, its holds are unknown until a lease after the trace began or
+    /// With an unknown beginning, its leases are unknown until a lease after the trace began or
     /// after `unknown_since`.
     pub(super) fn new(
-        held: ConcurrencyRule,
+        rule: ConcurrencyRule,
         incidents: &Incidents,
         unknown_since: Option<u64>,
     ) -> Self {
         let since = unknown_since.or_else(|| incidents.unknown_since());
-        let unknown_until = since.map_or(0, |since| since.saturating_add(held.lease_us));
-        Self { held, holds: Leases::default(), unknown_until, blanks_seen: 0 }
+        let unknown_until = since.map_or(0, |since| since.saturating_add(rule.lease_us));
+        Self { rule, leases: Leases::default(), unknown_until, unknown_spans_seen: 0 }
     }
 
     /// Checks the entries of this counter in one microsecond.
@@ -62,37 +62,37 @@ impl ConcurrencyCounter {
             return;
         };
         self.catch_up(incidents, *at);
-        let before = self.holds.by_store();
+        let before = self.leases.by_store();
         // A slot that was taken and released within the microsecond delays no other request.
         let mut gone = HashSet::new();
         for SequencedEntry { entry, .. } in group {
             match entry.event {
                 TraceEvent::Release | TraceEvent::Refund if entry.allowed => {
                     let name = entry.hold.as_deref();
-                    name.and_then(|name| self.holds.remove(name));
+                    name.and_then(|name| self.leases.remove(name));
                     gone.extend(name);
                 }
-                TraceEvent::Reset => self.holds = Leases::default(),
+                TraceEvent::Reset => self.leases = Leases::default(),
                 _ => {}
             }
         }
-        let released = before - self.holds.by_store().min(before);
-        let decisions = || group.iter().filter(|numbered| numbered.entry.event.is_decision());
-        let by_store = decisions().filter(|numbered| !numbered.entry.source.is_without_store());
-        let taken = by_store.filter(|numbered| numbered.entry.allowed);
-        let taken = taken.map(|numbered| numbered.entry.cost).sum();
+        let released = before - self.leases.by_store().min(before);
+        let decisions = || group.iter().filter(|sequenced| sequenced.entry.event.is_decision());
+        let by_store = decisions().filter(|sequenced| !sequenced.entry.source.is_without_store());
+        let taken = by_store.filter(|sequenced| sequenced.entry.allowed);
+        let taken = taken.map(|sequenced| sequenced.entry.cost).sum();
         let changes = Changes { before, taken, released, alone: group.len() == 1 };
-        for numbered in decisions() {
-            if numbered.entry.allowed {
-                self.admit(incidents, numbered, changes, tally);
+        for sequenced in decisions() {
+            if sequenced.entry.allowed {
+                self.admit(incidents, sequenced, changes, tally);
             } else {
-                self.refuse(incidents, numbered, changes, tally);
+                self.refuse(incidents, sequenced, changes, tally);
             }
-            if let Some(name) = numbered.entry.hold.as_deref().filter(|name| gone.contains(name)) {
-                self.holds.remove(name);
+            if let Some(name) = sequenced.entry.hold.as_deref().filter(|name| gone.contains(name)) {
+                self.leases.remove(name);
             }
         }
-        let renewed = group.iter().map(|numbered| &numbered.entry);
+        let renewed = group.iter().map(|sequenced| &sequenced.entry);
         renewed.filter(|entry| entry.event == TraceEvent::Renew && entry.allowed).for_each(
             |entry| {
                 self.renew(entry);
@@ -102,39 +102,39 @@ impl ConcurrencyCounter {
 
     /// Applies incidents since the last check of this counter.
     fn catch_up(&mut self, incidents: &RuleIncidents<'_>, at: u64) {
-        while let Some(blank) = incidents.all.unknown_span_before(at, self.blanks_seen) {
-            self.holds = Leases::default();
-            self.mark_unknown(blank.until);
-            if at <= blank.until {
+        while let Some(span) = incidents.all.unknown_span_before(at, self.unknown_spans_seen) {
+            self.leases = Leases::default();
+            self.mark_unknown(span.until);
+            if at <= span.until {
                 break;
             }
-            self.blanks_seen += 1;
+            self.unknown_spans_seen += 1;
         }
-        self.holds.expire(at);
+        self.leases.expire(at);
     }
 
     /// Records that slots taken up to `at` may be held for a lease from then.
     fn mark_unknown(&mut self, at: u64) {
-        self.unknown_until = self.unknown_until.max(at.saturating_add(self.held.lease_us));
+        self.unknown_until = self.unknown_until.max(at.saturating_add(self.rule.lease_us));
     }
 
     fn renew(&mut self, entry: &TraceEntry) {
         if let Some(name) = &entry.hold
-            && let Some(hold) = self.holds.remove(name)
+            && let Some(lease) = self.leases.remove(name)
         {
-            let expires = entry.at.saturating_add(self.held.lease_us);
-            self.holds.insert(name.clone(), Lease { expires, ..hold });
+            let expires = entry.at.saturating_add(self.rule.lease_us);
+            self.leases.insert(name.clone(), Lease { expires, ..lease });
         }
     }
 
     fn admit(
         &mut self,
         incidents: &RuleIncidents<'_>,
-        numbered: &SequencedEntry,
+        sequenced: &SequencedEntry,
         changes: Changes,
         tally: &mut RuleTally,
     ) {
-        let SequencedEntry { entry, .. } = numbered;
+        let SequencedEntry { entry, .. } = sequenced;
         let by_store = !entry.source.is_without_store();
         if !by_store {
             self.mark_unknown(incidents.all.may_arrive_until(entry.at));
@@ -144,18 +144,18 @@ impl ConcurrencyCounter {
                     let by = entry.source.as_str();
                     let what =
                         format!("was allowed by `{by}`; this rule refuses without the store");
-                    tally.report(numbered.violation(ViolationKind::NotFailedClosed, what));
+                    tally.report(sequenced.violation(ViolationKind::NotFailedClosed, what));
                     return;
                 }
                 OutagePolicy::Allow => return tally.unlimited(),
                 OutagePolicy::Local => {}
             }
         }
-        if entry.cost > 0 && !self.take(incidents, numbered, by_store, tally) {
+        if entry.cost > 0 && !self.take(incidents, sequenced, by_store, tally) {
             return;
         }
         if by_store && self.compares(incidents, entry.at, tally) {
-            self.check_remaining(numbered, changes, tally);
+            self.check_remaining(sequenced, changes, tally);
         }
     }
 
@@ -163,12 +163,12 @@ impl ConcurrencyCounter {
     fn take(
         &mut self,
         incidents: &RuleIncidents<'_>,
-        numbered: &SequencedEntry,
+        sequenced: &SequencedEntry,
         by_store: bool,
         tally: &mut RuleTally,
     ) -> bool {
-        let SequencedEntry { entry, .. } = numbered;
-        let slots = self.held.slots;
+        let SequencedEntry { entry, .. } = sequenced;
+        let slots = self.rule.slots;
         let together = if incidents.all.outages_by(entry.at) > 0 {
             slots.saturating_add(slots.max(incidents.all.nodes()))
         } else {
@@ -176,29 +176,29 @@ impl ConcurrencyCounter {
         };
         let at = entry.at;
         let own = TimeInterval {
-            admitted: self.holds.by_store() + entry.cost,
+            admitted: self.leases.by_store() + entry.cost,
             allowed: slots,
             from: at,
             until: at,
         };
-        let admitted = self.holds.all() + entry.cost;
+        let admitted = self.leases.all() + entry.cost;
         if by_store && own.is_over() {
             let what = format!("was in flight {} times; {slots} are allowed", own.admitted);
-            tally.report(numbered.violation(ViolationKind::OverAdmitted, what));
+            tally.report(sequenced.violation(ViolationKind::OverAdmitted, what));
             return false;
         }
         if admitted > together {
             let what = format!("was in flight {admitted} times; {together} are allowed");
-            tally.report(numbered.violation(ViolationKind::OverAdmittedInOutage, what));
+            tally.report(sequenced.violation(ViolationKind::OverAdmittedInOutage, what));
             return false;
         }
         if by_store {
             tally.measured(own, &entry.key);
         }
         // Without an id it cannot be released, so its lease expires.
-        let name = entry.hold.clone().unwrap_or_else(|| format!("#{}", numbered.count));
-        let expires = at.saturating_add(self.held.lease_us);
-        self.holds.insert(name, Lease { units: entry.cost, expires, by_store });
+        let name = entry.hold.clone().unwrap_or_else(|| format!("#{}", sequenced.count));
+        let expires = at.saturating_add(self.rule.lease_us);
+        self.leases.insert(name, Lease { units: entry.cost, expires, by_store });
         true
     }
 
@@ -213,29 +213,29 @@ impl ConcurrencyCounter {
         known
     }
 
-    fn check_remaining(&self, numbered: &SequencedEntry, changes: Changes, tally: &mut RuleTally) {
-        let Some(reported) = numbered.entry.remaining else { return };
+    fn check_remaining(&self, sequenced: &SequencedEntry, changes: Changes, tally: &mut RuleTally) {
+        let Some(reported) = sequenced.entry.remaining else { return };
         let Changes { before, taken, released, alone } = changes;
-        let left = |in_flight: u64| self.held.slots.saturating_sub(in_flight);
+        let left = |in_flight: u64| self.rule.slots.saturating_sub(in_flight);
         let (least, most) = if alone {
-            (left(self.holds.by_store()), left(self.holds.by_store()))
+            (left(self.leases.by_store()), left(self.leases.by_store()))
         } else {
-            (left(before + taken), left(before - released + numbered.entry.cost))
+            (left(before + taken), left(before - released + sequenced.entry.cost))
         };
         if !(least..=most).contains(&reported) {
             let what = format!("was answered {reported} remaining; it is {least} to {most}");
-            tally.report(numbered.violation(ViolationKind::WrongRemaining, what));
+            tally.report(sequenced.violation(ViolationKind::WrongRemaining, what));
         }
     }
 
     fn refuse(
         &mut self,
         incidents: &RuleIncidents<'_>,
-        numbered: &SequencedEntry,
+        sequenced: &SequencedEntry,
         changes: Changes,
         tally: &mut RuleTally,
     ) {
-        let SequencedEntry { entry, .. } = numbered;
+        let SequencedEntry { entry, .. } = sequenced;
         if entry.source.is_without_store() {
             self.mark_unknown(incidents.all.may_arrive_until(entry.at));
             return tally.skipped();
@@ -247,13 +247,13 @@ impl ConcurrencyCounter {
             let what = format!(
                 "got a retry after {reported} us; the time at which a slot is free is unknown"
             );
-            tally.report(numbered.violation(ViolationKind::WrongRetryAfter, what));
+            tally.report(sequenced.violation(ViolationKind::WrongRetryAfter, what));
         }
         let in_flight = changes.before.saturating_add(changes.taken);
-        if in_flight.saturating_add(entry.cost) <= self.held.slots {
-            let left = self.held.slots - in_flight;
+        if in_flight.saturating_add(entry.cost) <= self.rule.slots {
+            let left = self.rule.slots - in_flight;
             let what = format!("asked for {} and was refused, but {left} were free", entry.cost);
-            tally.report(numbered.violation(ViolationKind::WrongRefusal, what));
+            tally.report(sequenced.violation(ViolationKind::WrongRefusal, what));
         }
     }
 }
