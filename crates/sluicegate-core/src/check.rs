@@ -191,7 +191,7 @@ impl<'a> Check<'a> {
 
     /// Returns whether this is a plain take from a bucket other than a queue.
     ///
-    /// Nearly every check is; [`decide_single`](crate::decide_single) accepts only these.
+    /// Nearly every check is; [`decide_buckets`](crate::decide_buckets) accepts only these.
     #[inline]
     pub fn takes_from_bucket(&self) -> bool {
         self.plain && self.limit.as_bucket().is_some()
@@ -204,12 +204,6 @@ impl<'a> Check<'a> {
             Operation::Take(take) if self.plain => Some(take),
             _ => None,
         }
-    }
-
-    /// Returns whether this check is a required take and nothing else.
-    #[inline]
-    pub(crate) const fn is_plain(&self) -> bool {
-        self.plain
     }
 
     /// Returns whether its calendar window does not contain `now`.

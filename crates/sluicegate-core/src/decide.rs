@@ -1,11 +1,11 @@
 //! Decides a set: all of its terms are admitted and charged, or nothing is.
 
+mod takes;
 mod transaction;
 
+use self::takes::{decide_takes, has_own_cells};
 use self::transaction::SetTransaction;
-use crate::algorithm::EvalContext;
 use crate::decision::Decision;
-use crate::operation::Operation;
 use crate::set::Set;
 use crate::state::State;
 use crate::time::Time;
@@ -73,74 +73,36 @@ pub fn decide(
 ) -> Ruling {
     // Time saturates at the largest representable time.
     let now = now.min(Time::MAX);
-    if let ([check], [place, ..], [decision, ..]) = (set.checks, places, &mut *decisions)
-        && let (Some(bucket), Some(take)) = (check.limit().as_bucket(), check.plain_take())
+    // A single take, the most common request, is compiled by itself: without loops.
+    if let ([check], [place, ..]) = (set.checks, places)
+        && check.limit().as_bucket().is_some()
     {
-        // A single bucket, the most common request, avoids the bookkeeping of other sets.
-        let (state, context) = (&mut cells[place.cell], EvalContext { now, set, index: 0 });
-        return bucket.take(state, &context, take, decision);
+        let own = core::slice::from_mut(&mut cells[place.cell]);
+        if let Some(ruling) = decide_takes::<true, _>(set, now, own, decisions) {
+            return ruling;
+        }
     }
     decide_set(set, now, places, cells, decisions)
 }
 
-/// The outcome of a take on one bucket, decided without a [`State`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SingleTake {
-    /// Whether it was admitted.
-    pub ruling: Ruling,
-    /// The decision.
-    pub decision: Decision,
-    /// The time at which the bucket will now be full again.
-    pub full_at: Time,
-}
-
-/// Decides a set that is one take on a bucket, from the bucket's time alone.
-///
-/// `full_at` is when the bucket will be full again (any time up to `now` if it is), for stores
-/// that keep nothing else of a bucket. The answer is that of [`decide`], computed in registers.
-/// `None` if the set, the bucket or its state needs more than that; then call [`decide`].
-#[inline(always)]
-#[allow(clippy::inline_always, reason = "in registers only if it is; see docs/benchmarks.md")]
-pub fn decide_single(set: &Set<'_>, now: Time, full_at: Time) -> Option<SingleTake> {
-    let now = now.min(Time::MAX);
-    let [check] = set.checks else { return None };
-    let (bucket, take) = (check.limit().as_bucket()?, check.plain_take()?);
-    bucket.take_whole(full_at, &EvalContext { now, set, index: 0 }, take)
-}
-
 /// Decides a set of takes on distinct buckets, from the buckets' times alone.
 ///
-/// The answers are those of [`decide`], without `State` values. `full_at` holds when each bucket
-/// will be full again and is updated. `None`, with nothing changed but `decisions`, if the set
-/// contains anything else; then call [`decide`].
-#[inline]
+/// The answers are those of [`decide`], without [`State`] values. `full_at` holds when each bucket
+/// will be full again (any time up to `now` if it is) and is updated, for stores that keep nothing
+/// else of a bucket. `None`, with nothing changed but `decisions`, if the set contains anything
+/// else; then call [`decide`]. A set of one check is computed in registers.
+#[inline(always)]
+#[allow(clippy::inline_always, reason = "in registers only if it is; see docs/benchmarks.md")]
 pub fn decide_buckets(
     set: &Set<'_>,
     now: Time,
     full_at: &mut [Time],
     decisions: &mut [Option<Decision>],
 ) -> Option<Ruling> {
-    let now = now.min(Time::MAX);
     if set.independent {
         return None;
     }
-    let mut admitted = true;
-    let all = set.checks.iter().zip(&*full_at).zip(&mut *decisions);
-    for ((check, full_at), decision) in all {
-        let (bucket, take) = (check.limit().as_bucket()?, check.plain_take()?);
-        admitted &= bucket.evaluate_whole(*full_at, now, take, decision)?;
-    }
-    let all = set.checks.iter().zip(full_at).zip(decisions);
-    for (index, ((check, full_at), decision)) in all.enumerate() {
-        let (bucket, decision) = (check.limit().as_bucket()?, decision.as_mut()?);
-        if admitted {
-            let context = EvalContext { now, set, index };
-            *full_at = bucket.charge_whole(*full_at, &context, decision);
-        } else {
-            bucket.update_usage_whole(*full_at, now, decision);
-        }
-    }
-    Some(if admitted { Ruling::Admitted } else { Ruling::Refused })
+    decide_takes::<false, _>(set, now.min(Time::MAX), full_at, decisions)
 }
 
 #[inline(never)]
@@ -153,10 +115,11 @@ fn decide_set(
 ) -> Ruling {
     let count = set.checks.len();
     let (places, decisions) = (&places[..count], &mut decisions[..count]);
-    if is_plain(set, now, places)
+    if has_own_cells(set, now, places)
         && let Some(cells) = cells.get_mut(..count)
+        && let Some(ruling) = decide_takes::<false, _>(set, now, cells, decisions)
     {
-        return decide_plain(set, now, cells, decisions);
+        return ruling;
     }
     if set.checks.iter().any(|check| check.is_stale(now)) {
         decisions.fill(None);
@@ -169,47 +132,4 @@ fn decide_set(
     }
     transaction.rescale();
     if set.independent { transaction.decide_each() } else { transaction.decide(0..count) }
-}
-
-/// Returns whether this is the common case.
-///
-/// That is: required takes only, each on a counter of its own, laid out in order.
-fn is_plain(set: &Set<'_>, now: Time, places: &[CellRef]) -> bool {
-    let mut checks = set.checks.iter().zip(places).enumerate();
-    !set.independent
-        && checks.all(|(index, (check, place))| {
-            place.cell == index && check.is_plain() && !check.is_stale(now)
-        })
-}
-
-/// Decides a plain set without the bookkeeping of the general case.
-///
-/// The answers are those of [`SetTransaction::decide`].
-fn decide_plain(
-    set: &Set<'_>,
-    now: Time,
-    cells: &mut [State],
-    decisions: &mut [Option<Decision>],
-) -> Ruling {
-    let mut admitted = true;
-    let all = set.checks.iter().zip(&mut *cells).zip(&mut *decisions);
-    for (index, ((check, state), decision)) in all.enumerate() {
-        if let Operation::Take(take) = &check.operation {
-            let context = EvalContext { now, set, index };
-            admitted &= check.limit().evaluate_plain(state, &context, take, decision);
-        }
-    }
-    let all = set.checks.iter().zip(cells).zip(decisions);
-    if !admitted {
-        for (index, ((check, state), decision)) in all.enumerate() {
-            check.limit().update_usage_plain(state, &EvalContext { now, set, index }, decision);
-        }
-        return Ruling::Refused;
-    }
-    for (index, ((check, state), decision)) in all.enumerate() {
-        if let Some(decision) = decision {
-            check.limit().charge_plain(state, &EvalContext { now, set, index }, decision);
-        }
-    }
-    Ruling::Admitted
 }

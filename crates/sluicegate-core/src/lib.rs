@@ -49,7 +49,7 @@ mod time;
 pub use calendar::Calendar;
 pub use check::{Check, OnStoreError, Scope};
 pub use cost::{Cost, CostTooLarge};
-pub use decide::{CellRef, Ruling, SingleTake, decide, decide_buckets, decide_single};
+pub use decide::{CellRef, Ruling, decide, decide_buckets};
 pub use decision::{Answer, Decision, Refusal};
 pub use exact_time::ExactTime;
 pub use key::Key;

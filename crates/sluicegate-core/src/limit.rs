@@ -37,8 +37,6 @@ use crate::algorithm::sliding_log::SlidingLog;
 use crate::algorithm::sliding_window::SlidingWindow;
 use crate::algorithm::{EvalContext, Evaluator};
 use crate::calendar::{Calendar, NamedCalendar};
-use crate::decision::Decision;
-use crate::operation::Take;
 use crate::quota::{Per, Quota};
 use crate::receipt::Receipt;
 use crate::state::State;
@@ -391,64 +389,6 @@ impl Limit {
                 Some(bucket)
             }
             _ => None,
-        }
-    }
-
-    /// Repairs the state and evaluates a take with nothing staged; returns whether it is allowed.
-    #[inline(always)]
-    pub(crate) fn evaluate_plain(
-        &self,
-        state: &mut State,
-        context: &EvalContext<'_>,
-        take: &Take,
-        decision: &mut Option<Decision>,
-    ) -> bool {
-        if let Some(bucket) = self.as_bucket() {
-            bucket.repair(state, context);
-            return bucket.evaluate_into(state, context.now, take, 0, decision).is_some();
-        }
-        let algorithm = self.each();
-        algorithm.repair(state, context);
-        let judged = algorithm.evaluate(state, context, *take, 0);
-        *decision = Some(judged);
-        judged.is_allowed()
-    }
-
-    /// Charges a take that [`evaluate_plain`](Self::evaluate_plain) allowed.
-    #[inline(always)]
-    pub(crate) fn charge_plain(
-        &self,
-        state: &mut State,
-        context: &EvalContext<'_>,
-        decision: &mut Decision,
-    ) {
-        if let Some(bucket) = self.as_bucket() {
-            bucket.charge_evaluated(state, context, decision);
-        } else if decision.granted > 0 && self.uses_up() {
-            decision.receipt = self.each().charge_take(state, context, decision.granted);
-        }
-    }
-
-    /// Corrects the decision of a limit that allowed, after its set was refused.
-    #[inline(always)]
-    pub(crate) fn update_usage_plain(
-        &self,
-        state: &State,
-        context: &EvalContext<'_>,
-        decision: &mut Option<Decision>,
-    ) {
-        let Some(allowed) = decision.filter(super::decision::Decision::is_allowed) else { return };
-        if let Some(bucket) = self.as_bucket() {
-            // In place, because returning the decision made a refused set of buckets half as slow
-            // again.
-            bucket.evaluate_into(state, context.now, &Take::PEEK, 0, decision);
-        } else {
-            *decision = Some(self.each().evaluate(state, context, Take::PEEK, 0));
-        }
-        if let Some(decision) = decision {
-            // In debt not even a peek is allowed, but this limit did allow the take.
-            let usage = core::mem::replace(decision, allowed);
-            decision.update_usage(usage);
         }
     }
 

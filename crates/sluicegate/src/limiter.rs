@@ -9,11 +9,12 @@ use std::time::Duration;
 use sluicegate_core::{Check, Cost, Decision, Limit, Operation, Receipt};
 
 use crate::error::CheckError;
+use crate::limiter::dispatch::{CheckOne, CheckPlan};
 use crate::limiter::wait::wait_for_turn;
 use crate::memory::Memory;
 use crate::pending::{AttemptFirst, Pending, PendingOperation, PendingTurn};
 use crate::permit::{Permit, TryHold};
-use crate::plan::{Plan, PlanView};
+use crate::plan::Plan;
 use crate::store::Store;
 use crate::verdict::Verdict;
 
@@ -75,9 +76,8 @@ impl<S: Store> Limiter<S> {
         check: Check<'a>,
     ) -> Pending<S, impl PendingOperation<Answer = Result<Decision, CheckError>> + 'a> {
         Pending::new(AttemptFirst {
-            input: check,
-            attempt: move |check: &Check<'a>| self.try_run(check),
-            wait: move |check| async move { self.run(&check).await },
+            input: CheckOne { limiter: self, check },
+            wait: |one: CheckOne<'a, S>| async move { one.limiter.run(&one.check).await },
         })
     }
 
@@ -108,9 +108,8 @@ impl<S: Store> Limiter<S> {
         plan: &'a Plan<'_>,
     ) -> Pending<S, impl PendingOperation<Answer = Result<Verdict, CheckError>> + 'a> {
         Pending::new(AttemptFirst {
-            input: plan.view(),
-            attempt: move |plan: &PlanView<'a>| self.try_run_plan(*plan),
-            wait: move |plan| self.run_plan(plan),
+            input: CheckPlan { limiter: self, plan: plan.view() },
+            wait: |it: CheckPlan<'a, S>| it.limiter.run_plan(it.plan),
         })
     }
 
@@ -135,9 +134,9 @@ impl<S: Store> Limiter<S> {
 
     /// Checks many unrelated limits, as far as the store can decide without waiting.
     ///
-    /// Each check is decided by itself. Appends the decisions to `decisions` and returns the
-    /// number of checks decided, which are the first ones; the others were not evaluated. For
-    /// servers that answer many callers and reuse the vector.
+    /// Each check is decided by itself. Calls `decided` with each decision, and returns the number
+    /// of checks decided, which are the first ones; the others were not evaluated. For servers
+    /// that answer many callers.
     ///
     /// ```
     /// use sluicegate::{Check, Limit, Limiter};
@@ -145,13 +144,13 @@ impl<S: Store> Limiter<S> {
     /// let limiter = Limiter::in_memory();
     /// let limits = ["10/s", "20/s"].map(|quota| Limit::token_bucket("api", quota.parse().unwrap()));
     /// let [slow, fast] = limits.map(Result::unwrap);
-    /// let mut decisions = Vec::new();
+    /// let mut remaining = Vec::new();
     /// let checks = [Check::new(&slow, "ann"), Check::new(&fast, "bob")];
-    /// assert_eq!(limiter.try_check_batch(&checks, &mut decisions), 2);
-    /// assert_eq!(decisions.iter().map(|made| made.remaining()).collect::<Vec<_>>(), [9, 19]);
+    /// assert_eq!(limiter.try_check_batch(&checks, |made| remaining.push(made.remaining())), 2);
+    /// assert_eq!(remaining, [9, 19]);
     /// ```
-    pub fn try_check_batch(&self, checks: &[Check<'_>], decisions: &mut Vec<Decision>) -> usize {
-        self.try_run_batch(checks, decisions)
+    pub fn try_check_batch(&self, checks: &[Check<'_>], decided: impl FnMut(&Decision)) -> usize {
+        self.try_run_batch(checks, decided)
     }
 
     /// Checks the plans of many requests that have arrived together.

@@ -30,7 +30,7 @@ mod word;
 
 use std::future::{Future, ready};
 
-use sluicegate_core::{ChargeId, Check, Decision, Set, Time, decide_single};
+use sluicegate_core::{ChargeId, Check, Decision, Set, Time, decide_buckets};
 
 pub use self::options::{MemoryError, MemoryOptions};
 pub use self::snapshot::{
@@ -122,13 +122,9 @@ impl<C: Clock> Memory<C> {
     /// `decisions` has one element for each check of the set.
     pub fn decide(&self, set: &Set<'_>, decisions: &mut [Option<Decision>]) -> Applied {
         let quickly = match set.checks() {
-            [check] if check.takes_from_bucket() => match self.decide_single(set) {
-                Some((applied, decision)) => {
-                    decisions[0] = Some(decision);
-                    Some(applied)
-                }
-                None => self.decide_recorded(set, decisions),
-            },
+            [check] if check.takes_from_bucket() => self
+                .decide_bucket(set, self.key.counter(check), decisions)
+                .or_else(|| self.decide_recorded(set, decisions)),
             [_] => self.decide_recorded(set, decisions),
             _ => self.decide_buckets(set, decisions),
         };
@@ -137,35 +133,32 @@ impl<C: Clock> Memory<C> {
 
     /// Decides a take on one bucket that fits its word, the most common request.
     ///
-    /// `None` if the set is anything else.
+    /// `None` if it needs the general path.
     #[inline(always)]
-    fn decide_single(&self, set: &Set<'_>) -> Option<(Applied, Decision)> {
-        let [check] = set.checks() else { return None };
-        if !check.takes_from_bucket() {
-            return None;
-        }
-        self.decide_bucket(set, self.key.counter(check))
-    }
-
-    #[inline(always)]
-    fn decide_bucket(&self, set: &Set<'_>, name: Fingerprint) -> Option<(Applied, Decision)> {
+    fn decide_bucket(
+        &self,
+        set: &Set<'_>,
+        name: Fingerprint,
+        decisions: &mut [Option<Decision>],
+    ) -> Option<Applied> {
         loop {
             let Some(FoundCell { cell, word }) = self.table.find(name) else {
-                return self.insert_and_decide(set, name);
+                return self.insert_and_decide(set, name, decisions);
             };
             let full_at = word.full_at(self.epoch)?;
             // Read after the word: time never goes back for a counter.
             let now = self.clock.now();
-            let single = decide_single(set, now, full_at)?;
+            let mut after = [full_at];
+            let ruling = decide_buckets(set, now, &mut after, decisions)?;
             // A refusal only reads. A word that is unchanged belonged to this key when it was
             // read, because a cell is not reused without changing it.
-            let unchanged = if single.full_at == full_at {
+            let unchanged = if after == [full_at] {
                 cell.word() == word
             } else {
-                cell.swap(word, word.with_full_at(single.full_at, self.epoch)?)
+                cell.swap(word, word.with_full_at(after[0], self.epoch)?)
             };
             if unchanged {
-                return Some((Applied::by_store(single.ruling, now), single.decision));
+                return Some(Applied::by_store(ruling, now));
             }
         }
     }
@@ -174,40 +167,21 @@ impl<C: Clock> Memory<C> {
     ///
     /// With many counters, memory latency is most of the cost of a check.
     fn decide_batch(&self, batch: &mut Batch<'_>) {
-        loop {
-            let (sets, own) = batch.undecided();
-            let applied = match sets {
-                [] => return,
-                // A single set has nothing to be prefetched with.
-                [set] => self.decide(set, own),
-                _ => {
-                    self.decide_prefetched(&sets[..sets.len().min(PREFETCHED)], batch);
-                    continue;
+        let (sets, _) = batch.undecided();
+        let (mut names, mut index) = ([None; PREFETCHED], 0);
+        batch.decide_each(|set, decisions| {
+            if index % PREFETCHED == 0 {
+                names = [None; PREFETCHED];
+                for (set, name) in sets[index..].iter().zip(&mut names) {
+                    *name = set.checks().first().map(|check| self.key.counter(check));
                 }
-            };
-            batch.push(applied);
-        }
-    }
-
-    /// Decides the next sets of a batch, after prefetching the memory of their first checks.
-    fn decide_prefetched(&self, sets: &[Set<'_>], batch: &mut Batch<'_>) {
-        let mut names = [None; PREFETCHED];
-        for (set, name) in sets.iter().zip(&mut names) {
-            *name = set.checks().first().map(|check| self.key.counter(check));
-        }
-        self.table.fetch(&names);
-        for (set, name) in sets.iter().zip(names) {
-            let Some((_, own)) = batch.next_set() else { return };
-            let single = name.filter(|_| is_single_bucket(set));
-            let applied = match single.and_then(|name| self.decide_bucket(set, name)) {
-                Some((applied, decision)) => {
-                    own[0] = Some(decision);
-                    applied
-                }
-                None => self.decide(set, own),
-            };
-            batch.push(applied);
-        }
+                self.table.fetch(&names);
+            }
+            let single = names[index % PREFETCHED].filter(|_| is_single_bucket(set));
+            index += 1;
+            let applied = single.and_then(|name| self.decide_bucket(set, name, decisions));
+            applied.unwrap_or_else(|| self.decide(set, decisions))
+        });
     }
 
     fn weights(&self, now: Time) -> EvictionWeight<'_> {
@@ -270,18 +244,28 @@ impl<C: Clock> Store for Memory<C> {
     }
 
     fn apply(&self, batch: &mut Batch<'_>) -> impl Future<Output = Result<(), CheckError>> + Send {
-        self.decide_batch(batch);
+        self.try_apply(batch);
         ready(Ok(()))
     }
 
-    #[inline]
+    #[inline(always)]
     fn try_apply(&self, batch: &mut Batch<'_>) {
-        self.decide_batch(batch);
+        match batch.undecided() {
+            // A single set has nothing to be prefetched with.
+            ([set], decisions) => {
+                let applied = self.decide(set, decisions);
+                batch.push(applied);
+            }
+            _ => self.decide_batch(batch),
+        }
     }
 
     #[inline(always)]
     fn try_apply_one(&self, set: &Set<'_>) -> Option<(Applied, Decision)> {
-        self.decide_single(set)
+        let check = set.checks().first().filter(|_| is_single_bucket(set))?;
+        let mut made = [None];
+        let applied = self.decide_bucket(set, self.key.counter(check), &mut made)?;
+        Some((applied, made[0]?))
     }
 
     fn apply_detached(&self, check: Check<'_>) {

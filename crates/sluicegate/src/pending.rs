@@ -50,23 +50,30 @@ impl<O: FnOnce() -> F, F: Future + Send> PendingOperation for O {
     }
 }
 
+/// An input that can be answered synchronously if the store does not have to wait.
+pub(crate) trait Attempt {
+    /// The answer.
+    type Answer;
+
+    /// Returns the answer; `None` if the store has to wait.
+    fn attempt(&self) -> Option<Self::Answer>;
+}
+
 /// An operation with a synchronous attempt before the future.
 ///
 /// The attempt works in place, because moving a check into a future, and its decision out of one,
 /// costs as much as deciding it.
-pub(crate) struct AttemptFirst<I, T, W> {
+pub(crate) struct AttemptFirst<I, W> {
     pub(crate) input: I,
-    /// Returns the answer if the store does not have to wait.
-    pub(crate) attempt: T,
     /// The asynchronous path.
     pub(crate) wait: W,
 }
 
-impl<I, A, T, W, F> PendingOperation for AttemptFirst<I, T, W>
+impl<I, W, F> PendingOperation for AttemptFirst<I, W>
 where
-    T: FnOnce(&I) -> Option<A>,
+    I: Attempt,
     W: FnOnce(I) -> F,
-    F: Future<Output = Result<A, CheckError>> + Send,
+    F: Future<Output = Result<I::Answer, CheckError>> + Send,
 {
     type Answer = F::Output;
     type Running = F;
@@ -77,7 +84,7 @@ where
 
     #[inline(always)]
     fn run_now(self) -> F::Output {
-        match (self.attempt)(&self.input) {
+        match self.input.attempt() {
             Some(answer) => Ok(answer),
             None => now((self.wait)(self.input)),
         }

@@ -62,11 +62,16 @@ impl<'a> Plan<'a> {
         if self.shadows.is_empty() {
             self.checks.push(check);
         } else {
-            let end = self.required().len();
-            self.checks.insert(end, check);
-            self.shadows.iter_mut().for_each(|first| *first += 1);
+            self.require_before_shadows(check);
         }
         self
+    }
+
+    #[cold]
+    fn require_before_shadows(&mut self, check: Check<'a>) {
+        let end = self.required().len();
+        self.checks.insert(end, check);
+        self.shadows.iter_mut().for_each(|first| *first += 1);
     }
 
     /// Adds an alternative to the last requirement, used only if that one refuses.
@@ -157,6 +162,12 @@ impl<'p> PlanView<'p> {
         PlanView { checks, ..*self }
     }
 
+    /// Returns whether there are shadows.
+    #[inline]
+    pub(crate) fn has_shadows(&self) -> bool {
+        !self.shadows.is_empty()
+    }
+
     /// Returns the number of requirements.
     #[inline]
     pub(crate) fn required(&self) -> usize {
@@ -192,7 +203,7 @@ impl<'p> PlanView<'p> {
 
     /// Returns the set of these checks, all or nothing or independent.
     #[inline]
-    fn set(&self, range: Range<usize>) -> Set<'p> {
+    pub(crate) fn set(&self, range: Range<usize>) -> Set<'p> {
         let (checks, id) = (&self.checks[range], next_set_id());
         let PlanOptions { independent, within } = self.options;
         let set = if independent { Set::independent(checks, id) } else { Set::all(checks, id) };

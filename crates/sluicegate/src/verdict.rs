@@ -20,7 +20,8 @@ pub struct Verdict {
     retry_after: Option<Span>,
     delay: Span,
     by: DecidedBy,
-    shadows: SmallVec<[ShadowVerdict; 1]>,
+    /// Not inline: few plans have shadows, and a verdict is moved about.
+    shadows: Vec<ShadowVerdict>,
 }
 
 /// The verdict on a shadow.
@@ -53,7 +54,7 @@ impl Verdict {
             retry_after: None,
             delay: Span::ZERO,
             by: DecidedBy::Store,
-            shadows: SmallVec::new(),
+            shadows: Vec::new(),
         };
         verdict.decisions.resize(checks, None);
         verdict
@@ -71,7 +72,8 @@ impl Verdict {
         let mut verdict = Self::unresolved(0);
         verdict.decisions.push(Some(decision));
         let ruling = if decision.is_allowed() { Ruling::Admitted } else { Ruling::Refused };
-        verdict.resolve_required(std::slice::from_ref(check), ruling, DecidedBy::Store);
+        let applied = Applied::by_store(ruling, Time::EPOCH);
+        verdict.resolve_required(std::slice::from_ref(check), applied);
         verdict
     }
 
@@ -83,7 +85,7 @@ impl Verdict {
         if required > 0
             && let Some(outcome) = applied.next()
         {
-            self.resolve_required(&plan.checks[..required], outcome.ruling, outcome.by);
+            self.resolve_required(&plan.checks[..required], *outcome);
         }
         self.shadows.extend(plan.shadow_ranges().zip(applied).map(|(range, outcome)| {
             let allowed = outcome.ruling == Ruling::Admitted;
@@ -92,10 +94,10 @@ impl Verdict {
     }
 
     /// Combines the decisions on the requirements.
-    fn resolve_required(&mut self, checks: &[Check<'_>], ruling: Ruling, by: DecidedBy) {
+    pub(crate) fn resolve_required(&mut self, checks: &[Check<'_>], applied: Applied) {
         let decisions = &self.decisions[..checks.len()];
-        self.allowed = ruling == Ruling::Admitted;
-        self.by = by;
+        self.allowed = applied.ruling == Ruling::Admitted;
+        self.by = applied.by;
         if self.allowed {
             self.strictest = tightest(checks, decisions);
             self.delay = longest_delay(checks, decisions);

@@ -30,7 +30,6 @@
 )]
 
 use crate::algorithm::{EXHAUSTED, EvalContext, Evaluator, Usage, share};
-use crate::decide::{Ruling, SingleTake};
 use crate::decision::{Decision, Refusal};
 use crate::exact_time::{EmissionInterval, ExactTime};
 use crate::operation::Take;
@@ -48,17 +47,6 @@ pub(crate) struct Bucket {
     deepest: ExactTime,
     /// State further ahead than this was written under a wrong clock.
     horizon: ExactTime,
-}
-
-/// Dispatches to the whole or the fractional variant of a method.
-macro_rules! exactly {
-    ($self:ident . $method:ident ( $($argument:expr),* )) => {
-        if $self.interval.is_whole() {
-            $self.$method::<false>($($argument),*)
-        } else {
-            $self.$method::<true>($($argument),*)
-        }
-    };
 }
 
 impl Bucket {
@@ -217,6 +205,15 @@ impl Bucket {
         self.interval.is_whole()
     }
 
+    /// Returns the time until the bucket is full, from the microsecond at which it will be.
+    ///
+    /// `None` if a unit does not last whole microseconds, or if the state has to be repaired.
+    #[inline(always)]
+    pub(crate) fn whole_used(&self, full_at: Time, now: Time) -> Option<ExactTime> {
+        let used = ExactTime::lasting(full_at.since(now));
+        (self.is_whole() && used.micros < self.horizon.micros).then_some(used)
+    }
+
     /// Evaluates a take into `decision`; if allowed, returns the new time until full.
     #[inline(always)]
     pub(crate) fn evaluate_into(
@@ -224,27 +221,85 @@ impl Bucket {
         state: &State,
         now: Time,
         take: &Take,
-        already: u64,
         decision: &mut Option<Decision>,
     ) -> Option<ExactTime> {
-        exactly!(self.evaluate_in(state, now, take, already, decision))
+        if self.is_whole() {
+            self.evaluate_used::<false>(self.used::<false>(state, now), take, 0, decision)
+        } else {
+            self.evaluate_used::<true>(self.used::<true>(state, now), take, 0, decision)
+        }
     }
 
+    /// Charges the take evaluated last, the only one on its cell, with its level if known.
     #[inline(always)]
-    fn evaluate_in<const FRACTIONS: bool>(
+    pub(crate) fn charge_evaluated(
         &self,
-        state: &State,
-        now: Time,
-        take: &Take,
-        already: u64,
-        decision: &mut Option<Decision>,
-    ) -> Option<ExactTime> {
-        let used = self.used::<FRACTIONS>(state, now);
-        self.evaluate_used::<FRACTIONS>(used, take, already, decision)
+        state: &mut State,
+        context: &EvalContext<'_>,
+        decision: &mut Decision,
+        level: Option<ExactTime>,
+    ) {
+        if self.is_whole() {
+            // With whole microseconds, the decision contains the time until full.
+            let level = level.unwrap_or_else(|| ExactTime::lasting(decision.reset_after));
+            self.file::<false>(state, context, decision, level);
+        } else {
+            let recomputed = || {
+                let used = self.used::<true>(state, context.now);
+                self.level::<true>(used, decision.granted)
+            };
+            let level = level.unwrap_or_else(recomputed);
+            self.file::<true>(state, context, decision, level);
+        }
+    }
+
+    /// Writes a charge that leaves `level` until the bucket is full.
+    #[inline(always)]
+    fn file<const FRACTIONS: bool>(
+        &self,
+        state: &mut State,
+        context: &EvalContext<'_>,
+        decision: &mut Decision,
+        level: ExactTime,
+    ) {
+        let moment = self.interval.add::<FRACTIONS>(ExactTime::at(context.now), level);
+        let until_parts = if FRACTIONS { self.interval.parts() } else { 1 };
+        if let State::Bucket { full_at, parts } = state {
+            // In place: replacing the whole state would have to drop the old one.
+            (*full_at, *parts) = (moment, until_parts);
+        } else {
+            *state = State::Bucket { full_at: moment, parts: until_parts };
+        }
+        decision.receipt = Some(self.receipt::<FRACTIONS>(context, decision.granted));
+    }
+
+    /// Corrects the decision of a bucket that allowed, after its set was refused.
+    #[inline(always)]
+    pub(crate) fn update_usage<const FRACTIONS: bool>(
+        &self,
+        used: ExactTime,
+        decision: &mut Decision,
+    ) {
+        if decision.is_allowed() {
+            decision.update_usage(self.usage::<FRACTIONS>(used).allowed(0, Span::ZERO));
+        }
+    }
+
+    /// Returns the receipt of a charge made now.
+    #[inline(always)]
+    pub(crate) fn receipt<const FRACTIONS: bool>(
+        &self,
+        context: &EvalContext<'_>,
+        units: u64,
+    ) -> Receipt {
+        let (id, at) = (context.id(), context.now);
+        let until = self.level::<FRACTIONS>(ExactTime::at(at), units);
+        let until_parts = if FRACTIONS { self.interval.parts() } else { 1 };
+        Receipt { id, units, at, until, until_parts }
     }
 
     #[inline(always)]
-    fn evaluate_used<const FRACTIONS: bool>(
+    pub(crate) fn evaluate_used<const FRACTIONS: bool>(
         &self,
         used: ExactTime,
         take: &Take,
@@ -299,149 +354,6 @@ impl Bucket {
         *decision = Some(usage.refused(Refusal::Exhausted { retry_after: wait - patience }));
         None
     }
-
-    /// Decides and charges a single take.
-    #[inline(always)]
-    pub(crate) fn take(
-        &self,
-        state: &mut State,
-        context: &EvalContext<'_>,
-        take: &Take,
-        decision: &mut Option<Decision>,
-    ) -> Ruling {
-        self.repair(state, context);
-        exactly!(self.charge_into(state, context, take, decision))
-    }
-
-    #[inline(always)]
-    fn charge_into<const FRACTIONS: bool>(
-        &self,
-        state: &mut State,
-        context: &EvalContext<'_>,
-        take: &Take,
-        decision: &mut Option<Decision>,
-    ) -> Ruling {
-        let Some(level) = self.evaluate_in::<FRACTIONS>(state, context.now, take, 0, decision)
-        else {
-            return Ruling::Refused;
-        };
-        if let Some(decision) = decision {
-            self.file::<FRACTIONS>(state, context, decision, level);
-        }
-        Ruling::Admitted
-    }
-
-    /// Decides and charges a single take on a bucket that is full at `full_at`.
-    ///
-    /// `None` if the take is not plain, or if its unit does not last whole microseconds.
-    #[inline(always)]
-    pub(crate) fn take_whole(
-        &self,
-        full_at: Time,
-        context: &EvalContext<'_>,
-        take: &Take,
-    ) -> Option<SingleTake> {
-        let mut decision = None;
-        let admitted = self.evaluate_whole(full_at, context.now, take, &mut decision)?;
-        let mut decision = decision?;
-        if !admitted {
-            return Some(SingleTake { ruling: Ruling::Refused, decision, full_at });
-        }
-        let full_at = self.charge_whole(full_at, context, &mut decision);
-        Some(SingleTake { ruling: Ruling::Admitted, decision, full_at })
-    }
-
-    /// Returns whether a take is allowed; `None` as for [`take_whole`](Self::take_whole).
-    #[inline(always)]
-    pub(crate) fn evaluate_whole(
-        &self,
-        full_at: Time,
-        now: Time,
-        take: &Take,
-        decision: &mut Option<Decision>,
-    ) -> Option<bool> {
-        let used = ExactTime::lasting(full_at.since(now));
-        if !self.is_whole() || used.micros >= self.horizon.micros {
-            return None;
-        }
-        Some(self.evaluate_used::<false>(used, take, 0, decision).is_some())
-    }
-
-    /// Charges the take evaluated last; returns when the bucket will be full again.
-    #[inline(always)]
-    pub(crate) fn charge_whole(
-        &self,
-        full_at: Time,
-        context: &EvalContext<'_>,
-        decision: &mut Decision,
-    ) -> Time {
-        if decision.granted == 0 {
-            return full_at;
-        }
-        decision.receipt = Some(self.receipt::<false>(context, decision.granted));
-        // With whole microseconds, the decision contains the time until full.
-        Time::computed(context.now.as_micros() + decision.reset_after.as_micros())
-    }
-
-    /// Corrects the decision of a bucket that allowed, after its set was refused.
-    #[inline(always)]
-    pub(crate) fn update_usage_whole(&self, full_at: Time, now: Time, decision: &mut Decision) {
-        if decision.is_allowed() {
-            let used = ExactTime::lasting(full_at.since(now));
-            decision.update_usage(self.usage::<false>(used).allowed(0, Span::ZERO));
-        }
-    }
-
-    /// Charges the take evaluated last, the only one on its cell.
-    #[inline(always)]
-    pub(crate) fn charge_evaluated(
-        &self,
-        state: &mut State,
-        context: &EvalContext<'_>,
-        decision: &mut Decision,
-    ) {
-        if self.is_whole() {
-            // With whole microseconds, the decision contains the time until full.
-            let level = ExactTime::lasting(decision.reset_after);
-            self.file::<false>(state, context, decision, level);
-        } else {
-            let used = self.used::<true>(state, context.now);
-            let level = self.level::<true>(used, decision.granted);
-            self.file::<true>(state, context, decision, level);
-        }
-    }
-
-    /// Writes a charge that leaves `level` until the bucket is full.
-    #[inline(always)]
-    fn file<const FRACTIONS: bool>(
-        &self,
-        state: &mut State,
-        context: &EvalContext<'_>,
-        decision: &mut Decision,
-        level: ExactTime,
-    ) {
-        if decision.granted == 0 {
-            return;
-        }
-        let moment = self.interval.add::<FRACTIONS>(ExactTime::at(context.now), level);
-        let until_parts = if FRACTIONS { self.interval.parts() } else { 1 };
-        if let State::Bucket { full_at, parts } = state {
-            // In place: replacing the whole state would have to drop the old one.
-            (*full_at, *parts) = (moment, until_parts);
-        } else {
-            *state = State::Bucket { full_at: moment, parts: until_parts };
-        }
-        decision.receipt = Some(self.receipt::<FRACTIONS>(context, decision.granted));
-    }
-
-    /// Returns the receipt of a charge made now.
-    #[inline(always)]
-    fn receipt<const FRACTIONS: bool>(&self, context: &EvalContext<'_>, units: u64) -> Receipt {
-        let (id, at) = (context.id(), context.now);
-        let until = self.level::<FRACTIONS>(ExactTime::at(at), units);
-        let until_parts = if FRACTIONS { self.interval.parts() } else { 1 };
-        Receipt { id, units, at, until, until_parts }
-    }
 }
 
 impl Evaluator for Bucket {
@@ -472,7 +384,13 @@ impl Evaluator for Bucket {
         already: u64,
     ) -> Decision {
         let mut decision = None;
-        self.evaluate_into(state, context.now, &take, already, &mut decision);
+        if self.is_whole() {
+            let used = self.used::<false>(state, context.now);
+            self.evaluate_used::<false>(used, &take, already, &mut decision);
+        } else {
+            let used = self.used::<true>(state, context.now);
+            self.evaluate_used::<true>(used, &take, already, &mut decision);
+        }
         decision.unwrap_or_else(|| unreachable!("every take is answered"))
     }
 
@@ -484,10 +402,8 @@ impl Evaluator for Bucket {
     fn charge(&self, state: &mut State, context: &EvalContext<'_>, units: u64) -> Option<Receipt> {
         let level = self.level::<true>(self.used::<true>(state, context.now), units);
         self.write(state, context.now, level);
-        // By then the charge alone has refilled, however full the bucket was.
-        let until = self.level::<true>(ExactTime::at(context.now), units);
-        let until_parts = self.interval.parts();
-        Some(Receipt { id: context.id(), units, at: context.now, until, until_parts })
+        // By its end the charge alone has refilled, however full the bucket was.
+        Some(self.receipt::<true>(context, units))
     }
 
     fn refund_receipt(

@@ -24,7 +24,6 @@ const BATCH: usize = 16;
 pub(super) struct Throttles {
     limits: LimitCache,
     queue: Vec<ThrottleCommand>,
-    decisions: Vec<Decision>,
 }
 
 /// A throttle in the queue.
@@ -95,21 +94,25 @@ impl Throttles {
         bytes: &[u8],
         replies: &mut ReplyWriter,
     ) {
-        self.decisions.clear();
-        for throttles in self.queue.chunks(BATCH) {
+        let (mut counts, mut decided) = (OutcomeCounts::default(), 0);
+        let (queue, limits) = (&self.queue, &self.limits);
+        for throttles in queue.chunks(BATCH) {
             let checks: SmallVec<[Check<'_>; BATCH]> =
-                throttles.iter().filter_map(|one| one.check(bytes, &self.limits)).collect();
-            if limiter.try_check_batch(&checks, &mut self.decisions) < throttles.len() {
+                throttles.iter().filter_map(|one| one.check(bytes, limits)).collect();
+            let mut queued = throttles.iter();
+            let made = limiter.try_check_batch(&checks, |decision| {
+                if let Some(throttle) = queued.next() {
+                    counts.add(throttle, decision);
+                    answer(decision, replies);
+                }
+            });
+            decided += made;
+            if made < throttles.len() {
                 break;
             }
         }
-        let mut counts = OutcomeCounts::default();
-        for (throttle, decision) in self.queue.iter().zip(&self.decisions) {
-            counts.add(throttle, decision);
-            answer(decision, replies);
-        }
         counts.publish(metrics);
-        self.dequeue(self.decisions.len());
+        self.dequeue(decided);
     }
 
     /// Decides the queued throttles, waiting for the store, and writes their replies.

@@ -8,6 +8,7 @@ use crate::clock::Clock;
 use crate::error::CheckError;
 use crate::limiter::Limiter;
 use crate::memory::Memory;
+use crate::pending::Attempt;
 use crate::plan::{Plan, PlanView};
 use crate::set_id::next_set_id;
 use crate::store::{Applied, Batch, Store};
@@ -17,6 +18,36 @@ use crate::verdict::Verdict;
 const SETS_PER_CALL: usize = 16;
 /// The number of retries when the store's time is outside the calendar window.
 const CALENDAR_TRIES: usize = 4;
+
+/// A single check for a limiter.
+pub(super) struct CheckOne<'a, S> {
+    pub(super) limiter: &'a Limiter<S>,
+    pub(super) check: Check<'a>,
+}
+
+impl<S: Store> Attempt for CheckOne<'_, S> {
+    type Answer = Decision;
+
+    #[inline(always)]
+    fn attempt(&self) -> Option<Decision> {
+        self.limiter.try_run(&self.check)
+    }
+}
+
+/// A plan for a limiter.
+pub(super) struct CheckPlan<'a, S> {
+    pub(super) limiter: &'a Limiter<S>,
+    pub(super) plan: PlanView<'a>,
+}
+
+impl<S: Store> Attempt for CheckPlan<'_, S> {
+    type Answer = Verdict;
+
+    #[inline(always)]
+    fn attempt(&self) -> Option<Verdict> {
+        self.limiter.try_run_plan(self.plan)
+    }
+}
 
 /// The outcomes of the sets of a plan.
 type SetOutcomes = SmallVec<[Applied; 2]>;
@@ -41,49 +72,49 @@ impl<S: Store> Limiter<S> {
     pub(crate) fn try_run_batch(
         &self,
         checks: &[Check<'_>],
-        decisions: &mut Vec<Decision>,
+        mut decided: impl FnMut(&Decision),
     ) -> usize {
         // A single check has nothing to be prefetched with.
         if let [check] = checks
             && let Some(decision) = self.try_run(check)
         {
-            decisions.push(decision);
+            decided(&decision);
             return 1;
         }
-        let before = decisions.len();
+        let mut count = 0;
         for checks in checks.chunks(SETS_PER_CALL) {
             let simple = checks.iter().take_while(|check| is_simple(check));
             let sets: SmallVec<[Set<'_>; SETS_PER_CALL]> =
                 simple.map(|check| Set::one(check, next_set_id())).collect();
-            let mut made = [None; SETS_PER_CALL];
-            let mut batch = Batch::new(&sets, &mut made);
+            let mut decisions = [None; SETS_PER_CALL];
+            let mut batch = Batch::new(&sets, &mut decisions);
             self.store().try_apply(&mut batch);
-            let decided = batch.applied().len();
-            decisions.extend(made.into_iter().take(decided).flatten());
-            if decided < checks.len() {
+            let made = batch.applied().len();
+            decisions.iter().take(made).flatten().for_each(&mut decided);
+            count += made;
+            if made < checks.len() {
                 break;
             }
         }
-        decisions.len() - before
+        count
     }
 
-    /// Returns the verdict on a plan if the store can decide without waiting.
+    /// Returns the verdict on a plan without shadows if the store can decide without waiting.
     #[inline(always)]
     pub(crate) fn try_run_plan(&self, plan: PlanView<'_>) -> Option<Verdict> {
-        if !is_simple_plan(plan) {
+        if plan.has_shadows() || !is_simple_plan(plan) {
             return None;
         }
         let mut verdict = Verdict::unresolved(plan.checks.len());
-        let sets: SmallVec<[Set<'_>; 1]> = plan.sets().collect();
-        let mut batch = Batch::new(&sets, verdict.places());
+        let set = plan.set(0..plan.checks.len());
+        let mut batch = Batch::new(std::slice::from_ref(&set), verdict.places());
         self.store().try_apply(&mut batch);
-        let contradictory = |applied: &Applied| applied.ruling == Ruling::Contradictory;
-        if !batch.is_decided() || batch.applied().iter().any(contradictory) {
+        let applied = *batch.applied().first()?;
+        if applied.ruling == Ruling::Contradictory {
             // Nothing was charged; the asynchronous path returns the error.
             return None;
         }
-        let applied = batch.into_applied();
-        verdict.resolve(plan, &applied);
+        verdict.resolve_required(plan.checks, applied);
         Some(verdict)
     }
 
@@ -181,7 +212,7 @@ impl<S: Store> Limiter<S> {
         let sets: SmallVec<[Set<'_>; 1]> = all.flat_map(PlanView::sets).collect();
         let mut batch = Batch::new(&sets, decisions);
         let failure = self.apply_batch(&mut batch).await.err();
-        let mut outcomes: SmallVec<_> = batch.into_applied().into_iter().map(Ok).collect();
+        let mut outcomes: SmallVec<_> = batch.applied().iter().copied().map(Ok).collect();
         if let Some(failure) = failure {
             outcomes.resize(sets.len(), Err(failure));
         }

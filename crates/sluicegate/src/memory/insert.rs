@@ -1,6 +1,6 @@
 //! Insertion of keys that have no counter yet.
 
-use sluicegate_core::{Decision, Set, Time, decide_single};
+use sluicegate_core::{Decision, Set, Time, decide_buckets};
 
 use super::Memory;
 use super::fingerprint::Fingerprint;
@@ -30,18 +30,20 @@ impl<C: Clock> Memory<C> {
         &self,
         set: &Set<'_>,
         name: Fingerprint,
-    ) -> Option<(Applied, Decision)> {
+        decisions: &mut [Option<Decision>],
+    ) -> Option<Applied> {
         let [check] = set.checks() else { return None };
         let now = self.clock.now();
         // Absent, thus full, as all buckets are initially.
-        let single = decide_single(set, now, Time::EPOCH)?;
-        if single.full_at == Time::EPOCH {
+        let mut full_at = [Time::EPOCH];
+        let ruling = decide_buckets(set, now, &mut full_at, decisions)?;
+        if full_at == [Time::EPOCH] {
             return None;
         }
         let limit_tag = LimitTag::of(check.limit());
-        let word = Word::EMPTY.with_full_at(single.full_at, self.epoch)?.with_limit_tag(limit_tag);
+        let word = Word::EMPTY.with_full_at(full_at[0], self.epoch)?.with_limit_tag(limit_tag);
         self.claim(name, limit_tag, now, false).ok()?.fill(word);
-        Some((Applied::by_store(single.ruling, now), single.decision))
+        Some(Applied::by_store(ruling, now))
     }
 
     /// Claims a cell for a key that has none.

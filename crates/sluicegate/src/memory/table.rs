@@ -158,8 +158,14 @@ impl Table {
     /// that follow each other closely, so that none waits for the one before.
     #[inline]
     pub(super) fn fetch<const N: usize>(&self, names: &[Option<Fingerprint>; N]) {
-        let pages = names.map(|name| name.map(|name| (self.directory.page(name), home_of(name))));
-        let lines = pages.map(|place| place.map(|(page, line)| self.line(page, line)));
+        let (mut places, mut lines) = ([(0, 0); N], [None; N]);
+        let names = || names.iter().flatten();
+        for (place, name) in places.iter_mut().zip(names()) {
+            *place = (self.directory.page(*name), home_of(*name));
+        }
+        for (line, (place, _)) in lines.iter_mut().zip(places.iter().zip(names())) {
+            *line = Some(self.line(place.0, place.1));
+        }
         let read = |line: &Line| line.cells()[0].name.load(Relaxed);
         let read = lines.iter().flatten().fold(0, |all, line| all ^ read(line));
         // Keeps the compiler from removing an unused read.

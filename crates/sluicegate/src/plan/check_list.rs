@@ -4,38 +4,38 @@
 //! together with data derived from it.
 
 use std::fmt;
+use std::mem::ManuallyDrop;
 
+use arrayvec::ArrayVec;
 use sluicegate_core::Check;
 
 /// The number of checks in nearly all requests.
 const FEW: usize = 8;
 
 /// The checks in evaluation order.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 #[allow(clippy::large_enum_variant, reason = "on the heap is where it must not be")]
 pub(super) enum CheckList<'a> {
-    #[default]
-    None,
-    /// The first `count` of these.
-    Few {
-        places: [Check<'a>; FEW],
-        count: usize,
-    },
+    /// Checks have nothing to drop: a plan may outlive the limits and keys that it borrows.
+    Few(ManuallyDrop<ArrayVec<Check<'a>, FEW>>),
     Many(Vec<Check<'a>>),
+}
+
+impl Default for CheckList<'_> {
+    #[inline]
+    fn default() -> Self {
+        Self::Few(ManuallyDrop::new(ArrayVec::new()))
+    }
 }
 
 impl<'a> CheckList<'a> {
     #[inline]
     pub(super) fn push(&mut self, check: Check<'a>) {
         match self {
-            Self::None => *self = Self::Few { places: [check; FEW], count: 1 },
-            Self::Few { places, count } => {
-                if let Some(place) = places.get_mut(*count) {
-                    *place = check;
-                    *count += 1;
-                } else {
-                    let mut many = places.to_vec();
-                    many.push(check);
+            Self::Few(checks) => {
+                if let Err(full) = checks.try_push(check) {
+                    let mut many = checks.to_vec();
+                    many.push(full.element());
                     *self = Self::Many(many);
                 }
             }
@@ -45,18 +45,17 @@ impl<'a> CheckList<'a> {
 
     pub(super) fn insert(&mut self, index: usize, check: Check<'a>) {
         self.push(check);
-        match self {
-            Self::None => {}
-            Self::Few { places, count } => places[index..*count].rotate_right(1),
-            Self::Many(checks) => checks[index..].rotate_right(1),
-        }
+        let checks = match self {
+            Self::Few(checks) => checks.as_mut_slice(),
+            Self::Many(checks) => checks,
+        };
+        checks[index..].rotate_right(1);
     }
 
     #[inline]
     pub(super) fn as_slice(&self) -> &[Check<'a>] {
         match self {
-            Self::None => &[],
-            Self::Few { places, count } => places.get(..*count).unwrap_or(places),
+            Self::Few(checks) => checks,
             Self::Many(checks) => checks,
         }
     }

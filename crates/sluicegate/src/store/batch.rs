@@ -5,9 +5,6 @@ use smallvec::SmallVec;
 
 use super::Applied;
 
-/// The number of sets of nearly all requests: one, and one for each shadow.
-pub(crate) const FEW: usize = 2;
-
 /// Sets that are decided in one call to a store, with room for their decisions.
 ///
 /// ```
@@ -27,7 +24,7 @@ pub(crate) const FEW: usize = 2;
 pub struct Batch<'b> {
     sets: &'b [Set<'b>],
     decisions: &'b mut [Option<Decision>],
-    applied: SmallVec<[Applied; FEW]>,
+    applied: SmallVec<[Applied; 16]>,
     /// The number of checks of the sets that are decided.
     checks: usize,
 }
@@ -50,12 +47,6 @@ impl<'b> Batch<'b> {
         &self.applied
     }
 
-    /// Returns the outcomes of the sets that are decided.
-    #[inline]
-    pub(crate) fn into_applied(self) -> SmallVec<[Applied; FEW]> {
-        self.applied
-    }
-
     /// Returns whether all sets are decided.
     #[inline]
     pub fn is_decided(&self) -> bool {
@@ -68,8 +59,24 @@ impl<'b> Batch<'b> {
         (&self.sets[self.applied.len()..], &mut self.decisions[self.checks..])
     }
 
+    /// Decides all undecided sets, in their order.
+    ///
+    /// `decide` writes the decision on each check of a set, and returns the outcome.
+    #[inline(always)]
+    pub fn decide_each(
+        &mut self,
+        mut decide: impl FnMut(&'b Set<'b>, &mut [Option<Decision>]) -> Applied,
+    ) {
+        let mut rest = &mut self.decisions[self.checks..];
+        for set in &self.sets[self.applied.len()..] {
+            let (own, after) = rest.split_at_mut(set.checks().len());
+            rest = after;
+            self.applied.push(decide(set, own));
+            self.checks += set.checks().len();
+        }
+    }
+
     /// Returns the first undecided set, and the room for its decisions.
-    #[inline]
     pub fn next_set(&mut self) -> Option<(&'b Set<'b>, &mut [Option<Decision>])> {
         let set = self.sets.get(self.applied.len())?;
         Some((set, &mut self.decisions[self.checks..self.checks + set.checks().len()]))

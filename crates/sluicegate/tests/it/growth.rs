@@ -77,7 +77,7 @@ fn batched_checks_equal_single_ones() {
         let mut answers = Vec::new();
         while answers.len() < length {
             let left = &checks[answers.len()..];
-            let done = together.try_check_batch(left, &mut answers);
+            let done = together.try_check_batch(left, |made| answers.push(*made));
             if done < left.len() {
                 answers.push(together.check(left[done]).now().unwrap());
             }

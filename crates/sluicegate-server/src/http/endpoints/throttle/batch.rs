@@ -25,7 +25,7 @@ pub(in crate::http) async fn answer<S: Store>(
     let ((), throttles) = json::both(no_query, json::list::<ThrottleBody<'_>>(parts.body))?;
     let checks: Vec<Check<'_>> = throttles.iter().map(ThrottleBody::check).collect();
     let mut decisions = Vec::with_capacity(checks.len());
-    let decided = gate.limiter().try_check_batch(&checks, &mut decisions);
+    let decided = gate.limiter().try_check_batch(&checks, |made| decisions.push(*made));
     let later = match checks.get(decided..) {
         None | Some([]) => Vec::new(),
         // Boxed, because the future is large and rarely needed.
