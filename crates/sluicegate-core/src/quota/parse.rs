@@ -52,9 +52,9 @@ impl fmt::Display for Reason {
                 "expected `/` or `per` where `{}` stands, as in `100/min`",
                 found.escape_debug()
             ),
-            Self::UnitMissing => {
-                f.write_str("a unit of time is missing; write it as in `100/min` or `5 per 15 minutes`")
-            }
+            Self::UnitMissing => f.write_str(
+                "a unit of time is missing; write it as in `100/min` or `5 per 15 minutes`",
+            ),
             Self::UnitUnknown(found) => write!(
                 f,
                 "`{}` is not a unit of time; \
@@ -62,7 +62,8 @@ impl fmt::Display for Reason {
                 found.escape_debug()
             ),
             Self::BurstMissing => f.write_str(
-                "`burst` needs a number or a time behind it, as in `10/s burst 30` or `10/s burst 3s`",
+                "`burst` needs a number or a time behind it, as in `10/s burst 30` or \
+                 `10/s burst 3s`",
             ),
             Self::Leftover(found) => write!(
                 f,
@@ -71,10 +72,13 @@ impl fmt::Display for Reason {
             ),
             Self::Fraction(found) => write!(
                 f,
-                "`{}` is not a whole number; spread it over a longer time, as in `1/2s` for half a unit a second",
+                "`{}` is not a whole number; spread it over a longer time, as in `1/2s` for half \
+                 a unit a second",
                 found.escape_debug()
             ),
-            Self::Negative => f.write_str("a quota cannot be negative; use at least 1, as in `1/min`"),
+            Self::Negative => {
+                f.write_str("a quota cannot be negative; use at least 1, as in `1/min`")
+            }
             Self::Impossible(error) => error.fmt(f),
         }
     }

@@ -51,8 +51,8 @@ proptest! {
                 .collect();
             let before = cells.clone();
             let (ruling, decisions) = apply(&mut cells, now, serial, &checks);
-            let each: Vec<bool> =
-                alone.iter().map(|counter| counter.try_take(now, cost.units()).is_allowed()).collect();
+            let taken = alone.iter().map(|counter| counter.try_take(now, cost.units()));
+            let each: Vec<bool> = taken.map(|decision| decision.is_allowed()).collect();
             prop_assert_eq!(ruling == Ruling::Admitted, each.iter().all(|allowed| *allowed));
             for (index, decision) in order.iter().zip(&decisions) {
                 prop_assert_eq!(decision.expect("asked").is_allowed(), each[*index]);
@@ -130,7 +130,8 @@ proptest! {
                 (if place > 0 { check.or_else() } else { check }, index)
             };
             let alone: Vec<_> = term(true).map(check).collect();
-            let (_, expected) = apply(&mut real, now, serial, &term(false).map(check).collect::<Vec<_>>());
+            let checks: Vec<_> = term(false).map(check).collect();
+            let (_, expected) = apply(&mut real, now, serial, &checks);
             let (ruling, found) = apply(&mut shadow, now, serial, &alone);
             prop_assert_eq!(ruling, Ruling::Admitted, "a shadow blocked");
             prop_assert_eq!(&found, &expected);

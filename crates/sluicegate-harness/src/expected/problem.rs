@@ -84,7 +84,8 @@ fn detail(evaluation: &Evaluation, file: &RuleFile) -> String {
         Outcome::Blocked => return "the caller is on the block-list".to_owned(),
         Outcome::Unidentified { identity, rule } => {
             return format!(
-                "the rule `{rule}` needs the identity `{identity}`, and the request does not have it"
+                "the rule `{rule}` needs the identity `{identity}`, and the request does not have \
+                 it"
             );
         }
         Outcome::Asked | Outcome::Free => {}
@@ -114,10 +115,12 @@ fn detail(evaluation: &Evaluation, file: &RuleFile) -> String {
             format!("`{policy}` blocks after too many failures; come back in {wait}")
         }
         Some(Reason::Busy) => format!(
-            "all {most} slots of `{policy}` are in use; come back when one of the requests in flight has ended"
+            "all {most} slots of `{policy}` are in use; come back when one of the requests in \
+             flight has ended"
         ),
         Some(Reason::CostAboveLimit) => format!(
-            "the request costs {}, and the limit `{policy}` never has more than {most}; ask for less",
+            "the request costs {}, and the limit `{policy}` never has more than {most}; ask for \
+             less",
             evaluation.cost
         ),
         _ => format!("the limit `{policy}` refuses"),

@@ -143,6 +143,7 @@ fn the_checked_in_schema_is_current() {
     let checked_in = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         checked_in == schema,
-        "docs/rules.schema.json is out of date: run this test with SLUICEGATE_WRITE=1 to regenerate it",
+        "docs/rules.schema.json is out of date: run this test with SLUICEGATE_WRITE=1 to \
+         regenerate it",
     );
 }
