@@ -254,10 +254,7 @@ impl<'s> Runner<'s> {
             }
             self.published = published;
         }
-        match shared.note_lifetimes(self.model.now()) {
-            Some(key) => vec![format!("the key {key:?} has no time to live")],
-            None => Vec::new(),
-        }
+        shared.note_lifetimes(self.model.now(), self.model.lifetimes()).into_iter().collect()
     }
 
     fn act(&mut self, step: &Step, node: usize) -> Vec<String> {
