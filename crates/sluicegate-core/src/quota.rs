@@ -245,7 +245,7 @@ impl core::error::Error for QuotaError {}
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseQuotaError {
     text: Box<str>,
-    reason: parse::Reason,
+    reason: parse::ParseErrorKind,
 }
 
 impl fmt::Display for ParseQuotaError {
@@ -257,7 +257,7 @@ impl fmt::Display for ParseQuotaError {
 impl core::error::Error for ParseQuotaError {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match &self.reason {
-            parse::Reason::Impossible(error) => Some(error),
+            parse::ParseErrorKind::Impossible(error) => Some(error),
             _ => None,
         }
     }
