@@ -39,6 +39,7 @@ mod stall;
 #[cfg(feature = "servers")]
 mod start;
 
+mod futures;
 #[cfg(feature = "servers")]
 mod poll;
 mod rng;
@@ -51,6 +52,7 @@ pub use cluster::{Cluster, ClusterBuilder};
 pub use connection::Connection;
 #[cfg(feature = "servers")]
 pub use fault_proxy::{ConnectionId, Counts, FaultProxy};
+pub use futures::{at_once, block_on, poll_once};
 #[cfg(feature = "servers")]
 pub use poll::{PATIENCE, wait_until, wait_until_async};
 #[cfg(feature = "servers")]
