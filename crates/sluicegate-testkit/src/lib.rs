@@ -18,7 +18,6 @@ mod cluster;
 mod connection;
 #[cfg(feature = "servers")]
 mod fault_proxy;
-#[cfg(feature = "servers")]
 mod resp;
 
 #[cfg(feature = "servers")]
@@ -57,6 +56,7 @@ pub use futures::{at_once, block_on, poll_once};
 pub use poll::{PATIENCE, wait_until, wait_until_async};
 #[cfg(feature = "servers")]
 pub use ports::free_port;
+pub use resp::raw::{ParseFailure, RawValue, encode_command};
 #[cfg(feature = "servers")]
 pub use resp::value::RespValue;
 pub use rng::Rng;
