@@ -40,7 +40,7 @@ pub(crate) use self::version::VersionArgs;
 #[command(name = "sluicegate", version, max_term_width = 100)]
 pub(crate) struct Args {
     #[command(subcommand)]
-    pub(crate) command: Command,
+    pub(crate) command: CommandArgs,
 }
 
 impl Args {
@@ -53,7 +53,7 @@ impl Args {
 }
 
 #[derive(Debug, Subcommand)]
-pub(crate) enum Command {
+pub(crate) enum CommandArgs {
     /// Runs the server until it is stopped by a signal
     Serve(ServeArgs),
     /// Reports errors and warnings in rule files

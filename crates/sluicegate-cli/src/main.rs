@@ -26,7 +26,7 @@ mod version;
 
 use std::process::ExitCode;
 
-use crate::args::{Args, Command};
+use crate::args::{Args, CommandArgs};
 
 #[cfg(feature = "mimalloc")]
 #[global_allocator]
@@ -35,19 +35,19 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 fn main() -> ExitCode {
     let Args { command } = Args::of_process();
     let done = match command {
-        Command::Serve(args) => serve::run(&args).map(|()| ExitCode::SUCCESS),
-        Command::Validate(args) => validate::run(&args),
-        Command::Explain(args) => explain::run(&args),
-        Command::Audit(args) => audit::run(&args),
-        Command::Check(args) => match &args.health {
+        CommandArgs::Serve(args) => serve::run(&args).map(|()| ExitCode::SUCCESS),
+        CommandArgs::Validate(args) => validate::run(&args),
+        CommandArgs::Explain(args) => explain::run(&args),
+        CommandArgs::Audit(args) => audit::run(&args),
+        CommandArgs::Check(args) => match &args.health {
             Some(url) => health::run(url.as_ref(), args.address),
             None => check::run(&args),
         },
-        Command::Bench(args) => bench::run(&args),
-        Command::Schema => schema::run().map(|()| ExitCode::SUCCESS),
-        Command::Completions(args) => completions::run(&args).map(|()| ExitCode::SUCCESS),
-        Command::Man(args) => man::run(&args).map(|()| ExitCode::SUCCESS),
-        Command::Version(args) => version::run(&args).map(|()| ExitCode::SUCCESS),
+        CommandArgs::Bench(args) => bench::run(&args),
+        CommandArgs::Schema => schema::run().map(|()| ExitCode::SUCCESS),
+        CommandArgs::Completions(args) => completions::run(&args).map(|()| ExitCode::SUCCESS),
+        CommandArgs::Man(args) => man::run(&args).map(|()| ExitCode::SUCCESS),
+        CommandArgs::Version(args) => version::run(&args).map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|failure| {
         output::print_error(&format!("{failure}\n"));

@@ -21,8 +21,8 @@ pub(crate) use self::consistent_load::LoadedRules;
 /// The time between two polls.
 ///
 /// A changed file is read after two equal polls, so that one that is saved in several steps is
-/// complete. A later change has another timestamp on any file system whose timestamps are finer than
-/// this.
+/// complete. A later change has another timestamp on any file system whose timestamps are finer
+/// than this.
 const POLL_EVERY: Duration = Duration::from_millis(200);
 
 /// A thread that watches a rule file until this is dropped.

@@ -20,7 +20,7 @@ pub fn every_algorithm(capacity: u32, period: &str) -> Vec<Limit> {
         Limit::sliding_window("weighted", window(), Slices::Weighted(4)),
         Limit::sliding_window("strict", window(), Slices::Strict(10)),
         Limit::sliding_log("log", window()),
-        Limit::concurrency("concurrency", capacity, Span::from_secs(60)),
+        Limit::concurrency("concurrency", capacity, Span::from_secs(600)),
     ]
     .into_iter()
     .collect::<Result<_, _>>()

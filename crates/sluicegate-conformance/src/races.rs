@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
 use sluicegate::{Check, Cooldown, Cost, Limit, Limiter, ManualClock, Plan, Span, Store};
+use sluicegate_testkit::block_on;
 
 use crate::limits::every_algorithm;
-use crate::subject::block_on;
 
 const THREADS: usize = 8;
 /// The capacity of the limits; none of it refills while time does not pass.

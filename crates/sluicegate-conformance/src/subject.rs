@@ -1,13 +1,10 @@
 //! Implementations that decide sets at given times.
 
 use std::collections::HashMap;
-use std::pin::pin;
-use std::sync::Arc;
-use std::task::{Context, Poll, Wake, Waker};
-use std::thread::{self, Thread};
 
 use sluicegate::{Applied, Batch, CheckError, ManualClock, Store};
 use sluicegate_core::{CellRef, ChargeId, Decision, Ruling, Set, State, Time, decide};
+use sluicegate_testkit::block_on;
 
 /// Decides one set after the other, at given times.
 pub trait Subject {
@@ -121,23 +118,4 @@ pub async fn apply_set<S: Store>(
     let mut batch = Batch::new(std::slice::from_ref(set), decisions);
     store.apply(&mut batch).await?;
     Ok(batch.applied()[0])
-}
-
-/// Runs a future to completion on this thread.
-pub fn block_on<F: Future>(future: F) -> F::Output {
-    struct Unpark(Thread);
-    impl Wake for Unpark {
-        fn wake(self: Arc<Self>) {
-            self.0.unpark();
-        }
-    }
-    let waker = Waker::from(Arc::new(Unpark(thread::current())));
-    let mut context = Context::from_waker(&waker);
-    let mut future = pin!(future);
-    loop {
-        match future.as_mut().poll(&mut context) {
-            Poll::Ready(output) => return output,
-            Poll::Pending => thread::park(),
-        }
-    }
 }

@@ -207,7 +207,8 @@ impl fmt::Display for QuotaError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::ZeroAmount => f.write_str(
-                "an amount of 0 never admits a request; use at least 1, or a block-list to refuse a caller",
+                "an amount of 0 never admits a request; use at least 1, or a block-list to refuse \
+                 a caller",
             ),
             Self::ZeroPeriod => {
                 f.write_str("a period of 0 has no rate; use at least 1us, as in `100/s`")
@@ -217,9 +218,9 @@ impl fmt::Display for QuotaError {
                 "{found} is more than can be counted exactly; use at most {}",
                 Quota::MAX_AMOUNT
             ),
-            Self::PeriodTooLong => {
-                f.write_str("the period is too long to be counted exactly; use at most 35 years (12775 days)")
-            }
+            Self::PeriodTooLong => f.write_str(
+                "the period is too long to be counted exactly; use at most 35 years (12775 days)",
+            ),
             Self::UnevenMonths { months } => write!(
                 f,
                 "windows of {months} months do not divide a year; use 1, 2, 3, 4, 6 or 12"
@@ -244,7 +245,7 @@ impl core::error::Error for QuotaError {}
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParseQuotaError {
     text: Box<str>,
-    reason: parse::Reason,
+    reason: parse::ParseErrorKind,
 }
 
 impl fmt::Display for ParseQuotaError {
@@ -256,7 +257,7 @@ impl fmt::Display for ParseQuotaError {
 impl core::error::Error for ParseQuotaError {
     fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
         match &self.reason {
-            parse::Reason::Impossible(error) => Some(error),
+            parse::ParseErrorKind::Impossible(error) => Some(error),
             _ => None,
         }
     }

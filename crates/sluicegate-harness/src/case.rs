@@ -91,7 +91,7 @@ pub(crate) enum Action {
     Edit {
         rules: RuleFile,
     },
-    /// A cost-0 check of every user, address and path.
+    /// A cost-0 check of every user, address and path, and of every throttle so far.
     Look,
     Fault {
         fault: Fault,

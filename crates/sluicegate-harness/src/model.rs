@@ -11,6 +11,7 @@ mod changes;
 mod counts;
 mod envelope;
 mod evaluation;
+mod lifetimes;
 mod limit;
 mod plan;
 mod shares;
@@ -26,6 +27,7 @@ use self::envelope::Envelopes;
 pub(crate) use self::evaluation::{
     Evaluation, Outcome, Planned, Verdict, reason_word, smaller_share,
 };
+pub(crate) use self::lifetimes::Lifetimes;
 pub(crate) use self::limit::{Limit, span};
 use self::plan::{Aim, Circumstances, Plan};
 use self::shares::PendingCharges;
@@ -46,6 +48,7 @@ pub(crate) struct Model {
     counts: Vec<Counts>,
     envelopes: Envelopes,
     pending: PendingCharges,
+    lifetimes: Lifetimes,
     /// Nodes that have ended.
     stopped: u64,
 }
@@ -70,6 +73,8 @@ pub(crate) struct Settlement {
 
 impl Model {
     pub(crate) fn new(file: RuleFile, store: StoreKind, nodes: usize, now: u64) -> Self {
+        let mut lifetimes = Lifetimes::default();
+        lifetimes.learn_file(&file);
         Self {
             shared: store != StoreKind::Memory,
             oracle: Oracle::new(&BTreeMap::new()),
@@ -81,6 +86,7 @@ impl Model {
             counts: vec![Counts::default(); nodes],
             envelopes: Envelopes::default(),
             pending: PendingCharges::default(),
+            lifetimes,
             stopped: 0,
         }
     }
@@ -97,6 +103,10 @@ impl Model {
         self.now = now;
     }
 
+    pub(crate) fn lifetimes(&self) -> Lifetimes {
+        self.lifetimes
+    }
+
     pub(crate) fn counts(&self, node: usize) -> &Counts {
         &self.counts[node]
     }
@@ -104,6 +114,7 @@ impl Model {
     /// Replaces the rule file.
     pub(crate) fn edit(&mut self, file: RuleFile) {
         self.changes.learn(&self.file, &file, self.now);
+        self.lifetimes.learn_file(&file);
         self.file = file;
     }
 
@@ -212,6 +223,7 @@ impl Model {
             AskSpec::Take { least: units, most: units, patience_us: None }
         };
         let limit = limit::of_throttle(throttle.quota, throttle.algorithm);
+        self.lifetimes.learn(&limit);
         let check = Planned::without_rule(limit, format!("throttle {}", throttle.key), ask);
         let plan = Plan {
             outcome: Outcome::Asked,

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use sluicegate_testkit::{PATIENCE, wait_until};
 use tempfile::TempDir;
 
-use crate::case::{Action, Case, Request, Step, Via};
+use crate::case::{Action, Case, Request, Step, Throttle, Via};
 use crate::clock::{DrivenClock, START};
 use crate::compare::differences;
 use crate::expected;
@@ -24,6 +24,9 @@ use crate::store::{Shared, Stores};
 
 /// The invalidations that a node has received.
 const RECEIVED: &str = "sluicegate_store_invalidations_total";
+
+/// The requests of one batch of a look.
+const AT_ONCE: usize = 200;
 
 /// Fields with a wait, or with the time of a reset.
 const WAITS: [&str; 9] = [
@@ -88,6 +91,8 @@ struct Runner<'s> {
     rules: PathBuf,
     slots: HashMap<u32, String>,
     reservations: HashMap<u32, String>,
+    /// A throttle without cost for each counter that throttles have used.
+    throttles: Vec<Throttle>,
     seen: Seen,
     reloads: u64,
     /// The invalidations that were published since the subscription began.
@@ -141,6 +146,7 @@ impl<'s> Runner<'s> {
             rules,
             slots: HashMap::new(),
             reservations: HashMap::new(),
+            throttles: Vec::new(),
             seen: Seen::default(),
             reloads: 0,
             published: 0,
@@ -248,10 +254,7 @@ impl<'s> Runner<'s> {
             }
             self.published = published;
         }
-        match shared.note_lifetimes(self.model.now()) {
-            Some(key) => vec![format!("the key {key:?} has no time to live")],
-            None => Vec::new(),
-        }
+        shared.note_lifetimes(self.model.now(), self.model.lifetimes()).into_iter().collect()
     }
 
     fn act(&mut self, step: &Step, node: usize) -> Vec<String> {
@@ -259,7 +262,10 @@ impl<'s> Runner<'s> {
             Action::Check { via, request } => self.check(step.id, node, *via, request),
             Action::Batch { via, requests } => self.batch(step.id, node, *via, requests),
             Action::Group { items } => self.group(node, items),
-            Action::Throttle { via, throttles } => self.throttle(node, *via, throttles),
+            Action::Throttle { via, throttles } => {
+                self.remember_throttles(throttles);
+                self.throttle(node, *via, throttles)
+            }
             Action::Settle { of, cost } => self.settle(node, *of, *cost),
             Action::Release { of } => self.bring_back(node, *of, "release"),
             Action::Renew { of } => self.bring_back(node, *of, "renew"),
@@ -306,15 +312,32 @@ impl<'s> Runner<'s> {
         out
     }
 
+    /// Asks a node for the state of every counter, with requests that cost nothing.
     fn look(&mut self, node: usize) -> Vec<String> {
         let requests = crate::generate::every_request(self.model.file());
-        for some in requests.chunks(200) {
+        for some in requests.chunks(AT_ONCE) {
             let what = self.batch(0, node, Via::Http, some);
             if !what.is_empty() {
                 return what;
             }
         }
+        for some in self.throttles.clone().chunks(AT_ONCE) {
+            let what = self.throttle(node, Via::Http, some);
+            if !what.is_empty() {
+                return what;
+            }
+        }
         Vec::new()
+    }
+
+    /// Records the counters of these throttles for later looks.
+    fn remember_throttles(&mut self, throttles: &[Throttle]) {
+        for throttle in throttles {
+            let look = Throttle { cost: 0, ..throttle.clone() };
+            if !self.throttles.contains(&look) {
+                self.throttles.push(look);
+            }
+        }
     }
 
     fn edit(&mut self, rules: &crate::rule_file::RuleFile) -> Vec<String> {
@@ -384,12 +407,7 @@ impl<'s> Runner<'s> {
         self.compare(&expected, &found)
     }
 
-    fn throttle(
-        &mut self,
-        node: usize,
-        via: Via,
-        throttles: &[crate::case::Throttle],
-    ) -> Vec<String> {
+    fn throttle(&mut self, node: usize, via: Via, throttles: &[Throttle]) -> Vec<String> {
         let found = self.send_throttles(node, via, throttles);
         let resp = via == Via::Resp;
         let evaluations: Vec<_> =

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use sluicegate_testkit::{Cluster, Connection, RespValue, Server, ServerKind};
 
 use crate::case::StoreKind;
+use crate::model::Lifetimes;
 
 /// The channel on which scripts announce counters that other nodes have to invalidate.
 const CHANNEL: &str = "sluicegate:1:freed";
@@ -45,7 +46,8 @@ impl Stores {
         let mut shared =
             Shared { servers, url, subscriptions, fences: 0, lifetimes: HashMap::new(), looked: 0 };
         shared.flush();
-        shared.note_lifetimes(0);
+        // Keys that nodes of the case before have written late are not looked at again.
+        shared.note_lifetimes(0, Lifetimes::default());
         Some(shared)
     }
 }
@@ -124,10 +126,10 @@ impl Shared<'_> {
 
     /// Records the lifetimes of keys that were written since the last reading.
     ///
-    /// Returns a key without a lifetime, if any.
-    pub(crate) fn note_lifetimes(&mut self, now: u64) -> Option<String> {
+    /// Returns a difference for a key without a lifetime, or with one that is too long.
+    pub(crate) fn note_lifetimes(&mut self, now: u64, lifetimes: Lifetimes) -> Option<String> {
         let now = i64::try_from(now / 1_000).expect("the driven clock is in this age");
-        let (mut seen, mut looked) = (HashMap::new(), i64::MAX);
+        let (mut seen, mut looked, mut difference) = (HashMap::new(), i64::MAX, None);
         for server in &self.servers {
             let keys = server.command(&["EVAL", EXPIRIES, "0"]);
             let Some((RespValue::Integer(time), keys)) = keys.items().split_first() else {
@@ -136,8 +138,15 @@ impl Shared<'_> {
             looked = looked.min(*time);
             for entry in keys.chunks(2) {
                 let [RespValue::Text(key), RespValue::Integer(expires)] = entry else { continue };
+                let name = String::from_utf8_lossy(key);
                 if *expires < 0 {
-                    return Some(String::from_utf8_lossy(key).into_owned());
+                    return Some(format!("the key {name:?} has no time to live"));
+                }
+                // Since the key was written, real time has passed: that can only hide a difference.
+                let (left, longest) = (expires - time - EXTRA, lifetimes.longest_ms(key));
+                if left > longest {
+                    difference =
+                        Some(format!("the key {name:?} lives {left} ms, at most {longest}"));
                 }
                 let until = match self.lifetimes.get(key) {
                     Some(known) if *expires == 0 => *known,
@@ -147,7 +156,7 @@ impl Shared<'_> {
             }
         }
         (self.lifetimes, self.looked) = (seen, looked);
-        None
+        difference
     }
 
     /// Removes the keys that have expired on the driven clock.

@@ -71,7 +71,8 @@ pub fn vector_files() -> Vec<(&'static str, VectorFile)> {
         ),
         file(
             "refunds.json",
-            "Units that come back without a receipt: the newest first, and never more than are used.",
+            "Units that come back without a receipt: the newest first, and never more than are \
+             used.",
             refunds::cases(),
         ),
     ]

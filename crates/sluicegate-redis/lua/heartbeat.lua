@@ -12,4 +12,5 @@ redis.call('ZADD', KEYS[1], now, ARGV[1])
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', '(' .. string.format('%.0f', now - ttl))
 redis.call('ZREMRANGEBYSCORE', KEYS[1], '(' .. string.format('%.0f', now + ttl), '+inf')
 redis.call('PEXPIRE', KEYS[1], ttl)
-return { tonumber(time[1]) * 1000000 + tonumber(time[2]), redis.call('ZCARD', KEYS[1]), known and 1 or 0 }
+local nodes = redis.call('ZCARD', KEYS[1])
+return { tonumber(time[1]) * 1000000 + tonumber(time[2]), nodes, known and 1 or 0 }

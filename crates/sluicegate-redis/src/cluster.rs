@@ -28,7 +28,7 @@ use crate::event::{Event, ServerHealth};
 use crate::script::EncodedSet;
 use crate::server_client::ServerClient;
 use crate::store_context::StoreContext;
-use crate::topology::Route;
+use crate::topology::SetRoute;
 
 /// The most redirects of one request. Servers that disagree could redirect it forever.
 const MAX_REDIRECTS: usize = 5;
@@ -106,10 +106,10 @@ impl Cluster {
     pub(crate) async fn submit(
         &self,
         sets: SmallVec<[EncodedSet; 1]>,
-        to: Route,
+        to: SetRoute,
         until: Instant,
     ) -> Result<BatchReply, ServerError> {
-        let Route { slot, strict } = to;
+        let SetRoute { slot, strict } = to;
         let (mut sets, mut asking) = (sets, false);
         let mut client = self.client(slot).ok_or_else(|| self.unserved(slot))?;
         let mut redirects = 0;

@@ -247,7 +247,8 @@ mod tests {
             ("BUSY Redis is busy running a script.", ErrorKind::Busy),
             ("OOM command not allowed when used memory > 'maxmemory'.", ErrorKind::OutOfMemory),
             (
-                "OOM allow-oom flag is not set on the script, can not run it when used memory > 'maxmemory'",
+                "OOM allow-oom flag is not set on the script, can not run it when used memory > \
+                 'maxmemory'",
                 ErrorKind::OutOfMemory,
             ),
             ("NOAUTH Authentication required.", ErrorKind::Refused),
@@ -262,7 +263,8 @@ mod tests {
             ("TRYAGAIN Multiple keys request during rehashing of slot", ErrorKind::TryAgain),
             ("CLUSTERDOWN The cluster is down", ErrorKind::ClusterDown),
             (
-                "ERR Script attempted to execute a write command while the cluster is down and readonly script: f_1",
+                "ERR Script attempted to execute a write command while the cluster is down and \
+                 readonly script: f_1",
                 ErrorKind::ClusterDown,
             ),
             ("ERR an unexpected error", ErrorKind::Other),

@@ -33,7 +33,7 @@ use crate::pending_charges::PendingCharges;
 use crate::script::{self, Cells, Counter, EncodedSet, KeySpace, SetReply};
 use crate::stats::{StatCounters, Stats};
 use crate::store_context::StoreContext;
-use crate::topology::{Route, Topology};
+use crate::topology::{SetRoute, Topology};
 
 /// State in Redis or Valkey, shared by all nodes that use the same server and prefix.
 ///
@@ -224,7 +224,7 @@ impl Redis {
         request.push(encoded);
         let strict = set.checks().iter().any(Check::is_strict);
         let BatchReply { mut answers, sent, received, confirmed } =
-            self.topology.submit(request, Route { slot, strict }, until).await?;
+            self.topology.submit(request, SetRoute { slot, strict }, until).await?;
         replay.confirm(&self.context.pending);
         let answer = answers.pop().ok_or_else(|| self.unanswered())?;
         let when = ObservedAt { now: answer.now, sent, received };

@@ -30,7 +30,7 @@ pub(crate) enum Topology {
 
 /// The destination of sets.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Route {
+pub(crate) struct SetRoute {
     pub(crate) slot: u16,
     /// Whether a replica has to confirm the write.
     pub(crate) strict: bool,
@@ -116,7 +116,7 @@ impl Topology {
     pub(crate) async fn submit(
         &self,
         sets: SmallVec<[EncodedSet; 1]>,
-        to: Route,
+        to: SetRoute,
         until: Instant,
     ) -> Result<BatchReply, ServerError> {
         match self {

@@ -1,8 +1,8 @@
 //! The metrics of the server, and their `OpenMetrics` text.
 //!
-//! Labels come from fixed sets and the rule file, never from a request, so that the number of series
-//! is fixed. Every series is looked up once, at the start or with the rules; counting is one atomic
-//! addition.
+//! Labels come from fixed sets and the rule file, never from a request, so that the number of
+//! series is fixed. Every series is looked up once, at the start or with the rules; counting is one
+//! atomic addition.
 
 mod grpc;
 pub(crate) mod reloads;
@@ -174,8 +174,8 @@ impl Metrics {
 
     /// Returns all metrics as `OpenMetrics` text.
     ///
-    /// `rules` are those in force, `size` is the current size of the store, and `shared` the state of
-    /// the shared store.
+    /// `rules` are those in force, `size` is the current size of the store, and `shared` the state
+    /// of the shared store.
     pub(crate) fn encode(
         &self,
         rules: &RuleSet,

@@ -1,7 +1,8 @@
 //! Parser for headers of the PROXY protocol, versions 1 and 2.
 //!
 //! The listener decides whether a header is expected, from which peers, and how long to wait for
-//! it. A listener that expects a header must get one: if it were optional, any client could send it.
+//! it. A listener that expects a header must get one: if it were optional, any client could send
+//! it.
 
 mod error;
 #[cfg(test)]

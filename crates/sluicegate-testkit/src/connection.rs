@@ -4,7 +4,8 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use crate::resp::value::{ParseFailure, RespValue};
+use crate::resp::raw::{ParseFailure, encode_command};
+use crate::resp::value::RespValue;
 
 /// The default timeout for an answer; see [`Connection::set_timeout`]. A server that was paused by
 /// mistake is noticed, and a busy machine is not mistaken for one.
@@ -49,13 +50,18 @@ impl Connection {
 
     /// Sends commands in one piece; [`receive`](Self::receive) returns their answers.
     pub fn send_all(&mut self, commands: &[Vec<impl AsRef<[u8]>>]) -> io::Result<()> {
-        let request: Vec<u8> = commands.iter().flat_map(|words| encoded(words)).collect();
-        self.stream.write_all(&request)
+        let request: Vec<u8> = commands.iter().flat_map(|words| encode_command(words)).collect();
+        self.send_encoded(&request)
     }
 
     /// Sends a command; [`receive`](Self::receive) returns its answer.
     pub fn send(&mut self, words: &[impl AsRef<[u8]>]) -> io::Result<()> {
-        self.stream.write_all(&encoded(words))
+        self.send_encoded(&encode_command(words))
+    }
+
+    /// Sends commands that [`encode_command`] has encoded.
+    pub fn send_encoded(&mut self, commands: &[u8]) -> io::Result<()> {
+        self.stream.write_all(commands)
     }
 
     /// Waits for the next answer. An answer that timed out is not skipped: it comes first.
@@ -82,16 +88,4 @@ impl Connection {
             }
         }
     }
-}
-
-/// Encodes a command.
-fn encoded(words: &[impl AsRef<[u8]>]) -> Vec<u8> {
-    let mut request = format!("*{}\r\n", words.len()).into_bytes();
-    for word in words {
-        let word = word.as_ref();
-        request.extend(format!("${}\r\n", word.len()).bytes());
-        request.extend(word);
-        request.extend(b"\r\n");
-    }
-    request
 }

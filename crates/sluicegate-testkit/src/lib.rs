@@ -18,7 +18,6 @@ mod cluster;
 mod connection;
 #[cfg(feature = "servers")]
 mod fault_proxy;
-#[cfg(feature = "servers")]
 mod resp;
 
 #[cfg(feature = "servers")]
@@ -39,6 +38,7 @@ mod stall;
 #[cfg(feature = "servers")]
 mod start;
 
+mod futures;
 #[cfg(feature = "servers")]
 mod poll;
 mod rng;
@@ -51,10 +51,12 @@ pub use cluster::{Cluster, ClusterBuilder};
 pub use connection::Connection;
 #[cfg(feature = "servers")]
 pub use fault_proxy::{ConnectionId, Counts, FaultProxy};
+pub use futures::{at_once, block_on, poll_once};
 #[cfg(feature = "servers")]
 pub use poll::{PATIENCE, wait_until, wait_until_async};
 #[cfg(feature = "servers")]
 pub use ports::free_port;
+pub use resp::raw::{ParseFailure, RawValue, encode_command};
 #[cfg(feature = "servers")]
 pub use resp::value::RespValue;
 pub use rng::Rng;

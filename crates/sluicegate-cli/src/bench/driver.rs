@@ -14,10 +14,10 @@ use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 
 use super::decided_by::DecisionSources;
-use super::http::Http;
+use super::http::HttpCodec;
 use super::keys::BenchKeys;
 use super::pace::Pace;
-use super::resp::Resp;
+use super::resp::RespCodec;
 use super::tally::Tally;
 use super::{grpc, pipelined};
 use crate::args::{BenchArgs, BenchProtocol};
@@ -51,19 +51,19 @@ impl ConnectionRun {
 /// The protocol of all connections.
 #[derive(Debug)]
 enum Client {
-    Http(Http),
-    Resp(Resp),
+    Http(HttpCodec),
+    Resp(RespCodec),
     Grpc { domain: String },
 }
 
 impl Client {
     fn of(args: &BenchArgs, address: SocketAddr) -> Result<Self> {
         Ok(match args.protocol {
-            BenchProtocol::Http => Self::Http(Http::new(address, args)),
+            BenchProtocol::Http => Self::Http(HttpCodec::new(address, args)),
             BenchProtocol::Grpc => Self::Grpc { domain: args.domain.clone() },
             BenchProtocol::Resp => match args.quota.per() {
                 Per::Span(period) if period.as_secs_ceil() * 1_000_000 == period.as_micros() => {
-                    Self::Resp(Resp::new(&args.quota, period))
+                    Self::Resp(RespCodec::new(&args.quota, period))
                 }
                 _ => bail!(
                     "CL.THROTTLE cannot express the quota {}: its periods are whole seconds\n\

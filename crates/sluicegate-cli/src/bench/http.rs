@@ -10,7 +10,7 @@ use crate::args::BenchArgs;
 
 /// The HTTP/1.1 codec.
 #[derive(Debug)]
-pub(super) struct Http {
+pub(super) struct HttpCodec {
     /// The request, split at the names of the caller.
     first: String,
     others: Vec<String>,
@@ -22,7 +22,7 @@ const CALLER: &str = "{key}";
 /// The most header lines that an answer may have.
 const LINES: usize = 64;
 
-impl Http {
+impl HttpCodec {
     pub(super) fn new(address: SocketAddr, args: &BenchArgs) -> Self {
         let default = || format!("{{\"key\":\"{CALLER}\",\"quota\":\"{}\"}}", args.quota);
         Self::of(address, &args.path, &args.body.clone().unwrap_or_else(default))
@@ -46,7 +46,7 @@ impl Http {
     }
 }
 
-impl Codec for Http {
+impl Codec for HttpCodec {
     fn encode(&self, key: u64, out: &mut Vec<u8>) {
         out.extend_from_slice(self.first.as_bytes());
         for other in &self.others {
@@ -90,15 +90,15 @@ impl Codec for Http {
 mod tests {
     use super::*;
 
-    fn http() -> Http {
+    fn http() -> HttpCodec {
         with_body("{\"key\":\"{key}\"}")
     }
 
-    fn with_body(body: &str) -> Http {
-        Http::of("127.0.0.1:7070".parse().unwrap(), "/of/{key}", body)
+    fn with_body(body: &str) -> HttpCodec {
+        HttpCodec::of("127.0.0.1:7070".parse().unwrap(), "/of/{key}", body)
     }
 
-    fn request(http: &Http) -> String {
+    fn request(http: &HttpCodec) -> String {
         let mut out = Vec::new();
         http.encode(7, &mut out);
         String::from_utf8(out).unwrap()

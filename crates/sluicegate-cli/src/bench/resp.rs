@@ -8,13 +8,13 @@ use super::tally::CallOutcome;
 
 /// The codec of the Redis protocol.
 #[derive(Debug)]
-pub(super) struct Resp {
+pub(super) struct RespCodec {
     /// The bytes before and after the name of the caller.
     before: Vec<u8>,
     after: Vec<u8>,
 }
 
-impl Resp {
+impl RespCodec {
     pub(super) fn new(quota: &Quota, period: Span) -> Self {
         let numbers = [
             quota.burst().unwrap_or(quota.amount()).saturating_sub(1),
@@ -31,7 +31,7 @@ impl Resp {
     }
 }
 
-impl Codec for Resp {
+impl Codec for RespCodec {
     fn encode(&self, key: u64, out: &mut Vec<u8>) {
         out.extend_from_slice(&self.before);
         out.extend_from_slice(&name(key));
@@ -66,7 +66,7 @@ mod tests {
     fn encodes_the_command() {
         let quota: Quota = "100/min burst 20".parse().unwrap();
         let mut out = Vec::new();
-        Resp::new(&quota, Span::from_secs(60)).encode(7, &mut out);
+        RespCodec::new(&quota, Span::from_secs(60)).encode(7, &mut out);
         let expected = "*5\r\n$11\r\nCL.THROTTLE\r\n$10\r\nu000000007\r\n$2\r\n19\r\n$3\r\n100\r\n$2\r\n60\r\n";
         assert_eq!(String::from_utf8(out).unwrap(), expected);
     }
@@ -74,7 +74,7 @@ mod tests {
     #[test]
     fn parses_only_complete_replies() {
         let quota: Quota = "100/min burst 20".parse().unwrap();
-        let resp = Resp::new(&quota, Span::from_secs(60));
+        let resp = RespCodec::new(&quota, Span::from_secs(60));
         for (reply, outcome) in [
             ("*5\r\n:0\r\n:20\r\n:19\r\n:-1\r\n:1\r\n", CallOutcome::Allowed),
             ("*5\r\n:1\r\n:20\r\n:0\r\n:1\r\n:12\r\n", CallOutcome::Refused),

@@ -41,8 +41,8 @@ mod exact {
                 it_interval: Timespec::default(),
                 it_value: left.try_into().map_err(io::Error::other)?,
             };
-            // Setting the timer clears an earlier expiration, so that it need not be read. A time of
-            // 0 would disarm it, but then `moment` has passed and the loop below does not wait.
+            // Setting the timer clears an earlier expiration, so that it need not be read. A time
+            // of 0 would disarm it, but then `moment` has passed and the loop below does not wait.
             timerfd_settime(&self.0, TimerfdTimerFlags::empty(), &time)?;
             while Instant::now() < moment {
                 self.0.readable().await?.clear_ready();

@@ -109,11 +109,11 @@ mod tests {
     use clap::Parser;
 
     use super::*;
-    use crate::args::{Args, Command};
+    use crate::args::{Args, CommandArgs};
 
     fn parsed(words: &[&str], password: Option<&str>) -> Result<StoreArgs, CliError> {
         let words = ["sluicegate", "serve"].iter().chain(words);
-        let Command::Serve(args) = Args::parse_from(words).command else { panic!("not serve") };
+        let CommandArgs::Serve(args) = Args::parse_from(words).command else { panic!("not serve") };
         StoreArgs::of(&args, |name| {
             (name == PASSWORD_VARIABLE).then_some(password)?.map(str::to_owned)
         })
@@ -155,7 +155,9 @@ mod tests {
     fn sentinels_have_their_own_password() {
         let over = |words: &[&str], variable: Option<&str>| {
             let words = ["sluicegate", "serve"].iter().chain(words);
-            let Command::Serve(args) = Args::parse_from(words).command else { panic!("not serve") };
+            let CommandArgs::Serve(args) = Args::parse_from(words).command else {
+                panic!("not serve")
+            };
             let parsed = StoreArgs::of(&args, |name| {
                 (name == SENTINEL_PASSWORD_VARIABLE).then_some(variable)?.map(str::to_owned)
             });

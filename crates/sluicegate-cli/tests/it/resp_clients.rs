@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use redis::{Connection, RedisResult};
-use sluicegate_testkit::{Server, ServerKind};
+use sluicegate_testkit::{Rng, Server, ServerKind};
 
 use super::external_tools::{printed, tool};
 use super::http;
@@ -100,17 +100,6 @@ fn redis_rs_works() {
     }
 }
 
-/// A small xorshift generator with a fixed seed.
-fn numbers() -> impl FnMut(i64) -> i64 {
-    let mut state = 0x2545_f491_4f6c_dd1d_u64;
-    move |below| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        i64::try_from(state % u64::try_from(below).unwrap()).unwrap()
-    }
-}
-
 fn throttle(connection: &mut Connection, key: &str, numbers: &[i64]) -> RedisResult<[i64; 5]> {
     redis::cmd("CL.THROTTLE").arg(key).arg(numbers).query(connection)
 }
@@ -126,11 +115,13 @@ fn redis_cell_gives_the_same_answers() {
     let (_serving, address, _) = serving();
     let mut theirs = connected(&redis.address().to_string());
     let mut ours = connected(&address);
-    let mut next = numbers();
+    let mut rng = Rng::new(1);
+    let mut next = |below: u64| i64::try_from(rng.below(below)).unwrap();
     let mut limited = 0;
     for key in 0..300 {
         let (max_burst, count) = (next(20), 1 + next(9));
-        let period = count * (SHORTEST_UNIT + next(100_000)) + next(count);
+        let rest = next(count.unsigned_abs());
+        let period = count * (SHORTEST_UNIT + next(100_000)) + rest;
         let key = format!("key {key}");
         for call in 0..12 {
             let quantity = match next(8) {

@@ -7,10 +7,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use sluicegate::{Check, Clock, ManualClock, Set, Span, Store, Time};
+use sluicegate_testkit::block_on;
 
 use super::invocation::Invocation;
 use super::script::{IssuedReceipt, PrecedingAction, ScriptedCall};
-use crate::subject::{apply_set, block_on};
+use crate::subject::apply_set;
 
 /// A store, the right to advance its clock, and the tickets that order the calls.
 #[derive(Debug)]

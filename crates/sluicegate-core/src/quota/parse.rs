@@ -12,7 +12,7 @@ use crate::time::Span;
 
 /// The reason why a text is not a quota.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Reason {
+pub(super) enum ParseErrorKind {
     Empty,
     AmountMissing(Box<str>),
     NumberTooLarge(Box<str>),
@@ -26,13 +26,13 @@ pub(super) enum Reason {
     Impossible(QuotaError),
 }
 
-impl From<QuotaError> for Reason {
+impl From<QuotaError> for ParseErrorKind {
     fn from(error: QuotaError) -> Self {
         Self::Impossible(error)
     }
 }
 
-impl fmt::Display for Reason {
+impl fmt::Display for ParseErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Empty => f.write_str("it is empty; write an amount and a time, as in `100/min`"),
@@ -52,9 +52,9 @@ impl fmt::Display for Reason {
                 "expected `/` or `per` where `{}` stands, as in `100/min`",
                 found.escape_debug()
             ),
-            Self::UnitMissing => {
-                f.write_str("a unit of time is missing; write it as in `100/min` or `5 per 15 minutes`")
-            }
+            Self::UnitMissing => f.write_str(
+                "a unit of time is missing; write it as in `100/min` or `5 per 15 minutes`",
+            ),
             Self::UnitUnknown(found) => write!(
                 f,
                 "`{}` is not a unit of time; \
@@ -62,7 +62,8 @@ impl fmt::Display for Reason {
                 found.escape_debug()
             ),
             Self::BurstMissing => f.write_str(
-                "`burst` needs a number or a time behind it, as in `10/s burst 30` or `10/s burst 3s`",
+                "`burst` needs a number or a time behind it, as in `10/s burst 30` or \
+                 `10/s burst 3s`",
             ),
             Self::Leftover(found) => write!(
                 f,
@@ -71,26 +72,29 @@ impl fmt::Display for Reason {
             ),
             Self::Fraction(found) => write!(
                 f,
-                "`{}` is not a whole number; spread it over a longer time, as in `1/2s` for half a unit a second",
+                "`{}` is not a whole number; spread it over a longer time, as in `1/2s` for half \
+                 a unit a second",
                 found.escape_debug()
             ),
-            Self::Negative => f.write_str("a quota cannot be negative; use at least 1, as in `1/min`"),
+            Self::Negative => {
+                f.write_str("a quota cannot be negative; use at least 1, as in `1/min`")
+            }
             Self::Impossible(error) => error.fmt(f),
         }
     }
 }
 
-pub(super) fn quota(text: &str) -> Result<Quota, Reason> {
+pub(super) fn quota(text: &str) -> Result<Quota, ParseErrorKind> {
     let mut rest = QuotaCursor { rest: text.trim() };
     if rest.rest.is_empty() {
-        return Err(Reason::Empty);
+        return Err(ParseErrorKind::Empty);
     }
     if rest.rest.starts_with('-') {
-        return Err(Reason::Negative);
+        return Err(ParseErrorKind::Negative);
     }
-    let amount = rest.number()?.ok_or_else(|| Reason::AmountMissing(rest.next_word()))?;
+    let amount = rest.number()?.ok_or_else(|| ParseErrorKind::AmountMissing(rest.next_word()))?;
     if !rest.symbol("/") && !rest.word("per") {
-        return Err(Reason::SeparatorMissing(rest.next_word()));
+        return Err(ParseErrorKind::SeparatorMissing(rest.next_word()));
     }
     let quota = match rest.length()? {
         Per::Span(span) => Quota::new(amount, span)?,
@@ -100,12 +104,12 @@ pub(super) fn quota(text: &str) -> Result<Quota, Reason> {
         return rest.finish(quota);
     }
     if rest.rest.is_empty() {
-        return Err(Reason::BurstMissing);
+        return Err(ParseErrorKind::BurstMissing);
     }
     let before = rest;
     let units = rest.number()?;
     if rest.rest.is_empty() {
-        let units = units.ok_or(Reason::BurstMissing)?;
+        let units = units.ok_or(ParseErrorKind::BurstMissing)?;
         return Ok(quota.with_burst(units)?);
     }
     rest = before;
@@ -145,7 +149,7 @@ impl QuotaCursor<'_> {
     }
 
     /// Parses a whole number, with optional `_` between digits.
-    fn number(&mut self) -> Result<Option<u64>, Reason> {
+    fn number(&mut self) -> Result<Option<u64>, ParseErrorKind> {
         let end =
             self.rest.find(|c: char| !c.is_ascii_digit() && c != '_').unwrap_or(self.rest.len());
         let digits = &self.rest[..end];
@@ -153,7 +157,7 @@ impl QuotaCursor<'_> {
             return Ok(None);
         }
         if self.rest[end..].starts_with(['.', ',']) {
-            return Err(Reason::Fraction(self.next_word()));
+            return Err(ParseErrorKind::Fraction(self.next_word()));
         }
         let value = digits
             .bytes()
@@ -161,19 +165,19 @@ impl QuotaCursor<'_> {
             .try_fold(0_u64, |value, digit| {
                 value.checked_mul(10)?.checked_add(u64::from(digit - b'0'))
             })
-            .ok_or_else(|| Reason::NumberTooLarge(shortened(digits)))?;
+            .ok_or_else(|| ParseErrorKind::NumberTooLarge(shortened(digits)))?;
         self.advance(end);
         Ok(Some(value))
     }
 
-    fn length(&mut self) -> Result<Per, Reason> {
+    fn length(&mut self) -> Result<Per, ParseErrorKind> {
         let count = self.number()?.unwrap_or(1);
         let end = self.rest.find(|c: char| !c.is_alphabetic()).unwrap_or(self.rest.len());
         if end == 0 {
             return Err(if self.rest.is_empty() {
-                Reason::UnitMissing
+                ParseErrorKind::UnitMissing
             } else {
-                Reason::UnitUnknown(self.next_word())
+                ParseErrorKind::UnitUnknown(self.next_word())
             });
         }
         let unit = &self.rest[..end];
@@ -182,7 +186,7 @@ impl QuotaCursor<'_> {
             None if ["month", "months"].iter().any(|month| unit.eq_ignore_ascii_case(month)) => {
                 Per::Months(u32::try_from(count).unwrap_or(u32::MAX))
             }
-            None => return Err(Reason::UnitUnknown(shortened(unit))),
+            None => return Err(ParseErrorKind::UnitUnknown(shortened(unit))),
         };
         self.advance(end);
         Ok(per)
@@ -193,7 +197,11 @@ impl QuotaCursor<'_> {
         shortened(&self.rest[..end])
     }
 
-    fn finish(self, quota: Quota) -> Result<Quota, Reason> {
-        if self.rest.is_empty() { Ok(quota) } else { Err(Reason::Leftover(shortened(self.rest))) }
+    fn finish(self, quota: Quota) -> Result<Quota, ParseErrorKind> {
+        if self.rest.is_empty() {
+            Ok(quota)
+        } else {
+            Err(ParseErrorKind::Leftover(shortened(self.rest)))
+        }
     }
 }

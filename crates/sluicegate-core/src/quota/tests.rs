@@ -67,11 +67,13 @@ fn rejects_invalid_input_with_a_suggestion() {
         ("100/5", "a unit of time is missing; write it as in `100/min` or `5 per 15 minutes`"),
         (
             "100/!",
-            "`!` is not a unit of time; use us, ms, s, min, hour, day, week or month, as in `100/min`",
+            "`!` is not a unit of time; use us, ms, s, min, hour, day, week or month, as in \
+             `100/min`",
         ),
         (
             "100/ns",
-            "`ns` is not a unit of time; use us, ms, s, min, hour, day, week or month, as in `100/min`",
+            "`ns` is not a unit of time; use us, ms, s, min, hour, day, week or month, as in \
+             `100/min`",
         ),
         (
             "100/min burst",
@@ -84,12 +86,14 @@ fn rejects_invalid_input_with_a_suggestion() {
         ),
         (
             "1.5/s",
-            "`1.5/s` is not a whole number; spread it over a longer time, as in `1/2s` for half a unit a second",
+            "`1.5/s` is not a whole number; spread it over a longer time, as in `1/2s` for half a \
+             unit a second",
         ),
         ("-3/s", "a quota cannot be negative; use at least 1, as in `1/min`"),
         (
             "0/s",
-            "an amount of 0 never admits a request; use at least 1, or a block-list to refuse a caller",
+            "an amount of 0 never admits a request; use at least 1, or a block-list to refuse a \
+             caller",
         ),
         ("5/0s", "a period of 0 has no rate; use at least 1us, as in `100/s`"),
         (
@@ -125,11 +129,13 @@ fn rejects_invalid_input_with_a_suggestion() {
         ),
         (
             "9/month burst 1day",
-            "months have no fixed length, so a burst cannot be given as a time; use days, as in `10000/30days burst 1day`",
+            "months have no fixed length, so a burst cannot be given as a time; use days, as in \
+             `10000/30days burst 1day`",
         ),
         (
             "9/s burst 1month",
-            "months have no fixed length, so a burst cannot be given as a time; use days, as in `10000/30days burst 1day`",
+            "months have no fixed length, so a burst cannot be given as a time; use days, as in \
+             `10000/30days burst 1day`",
         ),
     ];
     for (text, reason) in rows {

@@ -167,7 +167,8 @@ proptest! {
         for ((gap, cost), (count, pick, keep)) in arrivals.into_iter().zip(settlements) {
             now += gap;
             for _ in 0..count.min(open.len()) {
-                let (charge, receipt) = open.swap_remove(usize::try_from(pick % open.len() as u64).expect("small"));
+                let place = usize::try_from(pick % open.len() as u64).expect("small");
+                let (charge, receipt) = open.swap_remove(place);
                 let stands = keep.min(receipt.units());
                 let actual = Cost::new(stands).expect("a cost");
                 let settled = counter.ask(now, Operation::Settle { receipt, actual });
@@ -203,7 +204,10 @@ proptest! {
 
     /// A charge that has refilled by itself has no value any more.
     #[test]
-    fn a_refund_after_recovery_gives_nothing((amount, period, burst, _) in traffic(), cost in 1..=15_u64) {
+    fn a_refund_after_recovery_gives_nothing(
+        (amount, period, burst, _) in traffic(),
+        cost in 1..=15_u64,
+    ) {
         let cost = cost.min(burst);
         let mut counter = bucket(amount, period, burst);
         let receipt = *counter.take(START, cost).receipt().expect("charged");

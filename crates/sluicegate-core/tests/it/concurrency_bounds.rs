@@ -60,7 +60,8 @@ proptest! {
                     let release = Operation::Settle { receipt, actual: Cost::ZERO };
                     prop_assert!(counter.ask(now, release).is_allowed());
                     let again = counter.ask(now, release);
-                    prop_assert_eq!(again.refusal().map(sluicegate_core::Refusal::as_str), Some("lost"));
+                    let refusal = again.refusal().map(sluicegate_core::Refusal::as_str);
+                    prop_assert_eq!(refusal, Some("lost"));
                 },
                 SlotAction::Renew(index) => if let Some(holder) = pick(index) {
                     let entry = alive.get_mut(&holder).expect("alive");

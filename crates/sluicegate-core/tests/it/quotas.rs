@@ -77,7 +77,8 @@ proptest! {
                 Ok(limit) => limit,
                 Err(error) => {
                     let message = error.to_string();
-                    prop_assert!(message.contains("use") || message.contains("largest"), "{}", message);
+                    let is_helpful = message.contains("use") || message.contains("largest");
+                    prop_assert!(is_helpful, "{}", message);
                     continue;
                 }
             };

@@ -57,7 +57,11 @@ proptest! {
     }
 
     #[test]
-    fn a_forged_receipt_is_harmless(limit in limits(), bytes in invented(), later in 0..=9_000_u64) {
+    fn a_forged_receipt_is_harmless(
+        limit in limits(),
+        bytes in invented(),
+        later in 0..=9_000_u64,
+    ) {
         let (counter, _) = busy(limit);
         if let Some(receipt) = Receipt::from_bytes(&bytes) {
             prop_assert_eq!(receipt.to_bytes(), bytes);
@@ -68,7 +72,11 @@ proptest! {
     }
 
     #[test]
-    fn a_corrupted_receipt_is_harmless(limit in limits(), at in 0..Receipt::BYTES, bits in 1..=255_u8) {
+    fn a_corrupted_receipt_is_harmless(
+        limit in limits(),
+        at in 0..Receipt::BYTES,
+        bits in 1..=255_u8,
+    ) {
         let (counter, receipt) = busy(limit);
         let mut bytes = receipt.map_or([0; Receipt::BYTES], |receipt| receipt.to_bytes());
         bytes[at] ^= bits;

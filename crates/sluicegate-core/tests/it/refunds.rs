@@ -16,7 +16,8 @@ fn counts_units(limit: &Limit) -> bool {
 
 /// Whether a refund reports a success.
 fn counts_successes(limit: &Limit) -> bool {
-    matches!(limit.figures(), Parameters::Cooldown(it) if it.pending.is_some() || it.reset_on_success)
+    let Parameters::Cooldown(cooldown) = limit.figures() else { return false };
+    cooldown.pending.is_some() || cooldown.reset_on_success
 }
 
 /// A counter with previous traffic, and the current time.
@@ -98,13 +99,19 @@ proptest! {
         }
         let then = now + later * pulse(&counter.limit) / 3;
         for cost in 0..=units {
-            prop_assert_eq!(without_receipt(counter.try_take(then, cost)), without_receipt(before.try_take(then, cost)));
+            let [found, expected] =
+                [&counter, &before].map(|it| without_receipt(it.try_take(then, cost)));
+            prop_assert_eq!(found, expected);
         }
     }
 
     /// A refund of nothing, of a slot or of a plain failure has no effect, and is never refused.
     #[test]
-    fn limits_without_refunds_ignore_them(limit in limits(), past in arrivals(5_000, 6), units in 0..=9_u64) {
+    fn limits_without_refunds_ignore_them(
+        limit in limits(),
+        past in arrivals(5_000, 6),
+        units in 0..=9_u64,
+    ) {
         let (mut counter, now) = busy(limit, &past);
         let nothing = units == 0
             || (!counts_units(&counter.limit) && !counts_successes(&counter.limit));

@@ -51,8 +51,8 @@ proptest! {
                 .collect();
             let before = cells.clone();
             let (ruling, decisions) = apply(&mut cells, now, serial, &checks);
-            let each: Vec<bool> =
-                alone.iter().map(|counter| counter.try_take(now, cost.units()).is_allowed()).collect();
+            let taken = alone.iter().map(|counter| counter.try_take(now, cost.units()));
+            let each: Vec<bool> = taken.map(|decision| decision.is_allowed()).collect();
             prop_assert_eq!(ruling == Ruling::Admitted, each.iter().all(|allowed| *allowed));
             for (index, decision) in order.iter().zip(&decisions) {
                 prop_assert_eq!(decision.expect("asked").is_allowed(), each[*index]);

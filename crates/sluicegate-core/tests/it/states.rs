@@ -320,13 +320,15 @@ proptest! {
             let mut earlier = counter.clone();
             earlier.cell[0].earlier_by(Span::from_micros(by));
             for now in [now, now + later] {
-                for asked in [Operation::peek(), Operation::acquire(Cost::ONE), Operation::Charge(cost(3))] {
+                let charge = Operation::Charge(cost(3));
+                for asked in [Operation::peek(), Operation::acquire(Cost::ONE), charge] {
                     let then = counter.clone().ask(now, asked);
                     let decision = earlier.clone().ask(now - by, asked);
-                    let numbers = |decision: &Decision| {
-                        (decision.refusal(), decision.remaining(), decision.reset_after(), decision.delay())
+                    let numbers = |it: &Decision| {
+                        (it.refusal(), it.remaining(), it.reset_after(), it.delay())
                     };
-                    assert_eq!(numbers(&decision), numbers(&then), "{asked:?} of {:?}", counter.cell);
+                    let cell = &counter.cell;
+                    assert_eq!(numbers(&decision), numbers(&then), "{asked:?} of {cell:?}");
                 }
             }
         });

@@ -66,7 +66,8 @@ proptest! {
         steps in prop::collection::vec((0..=3_000_u64, 0..=3_u64, any::<bool>()), 1..200),
     ) {
         let (mut counter, mut without) = (Counter::new(limit.clone()), Counter::new(limit));
-        let (mut now, mut open, mut most): (u64, Vec<(u64, u64, Operation)>, u64) = (START, vec![], 0);
+        let (mut now, mut most) = (START, 0);
+        let mut open: Vec<(u64, u64, Operation)> = Vec::new();
         for (gap, cost, stands) in steps {
             now += gap;
             while open.first().is_some_and(|(at, ..)| at + TRIP <= now) {

@@ -49,7 +49,9 @@ proptest! {
     #[test]
     fn a_log_admits_exactly_the_amount_in_any_window(
         (amount, window, arrivals) in (1..=12_u64, 1..=5_000_u64)
-            .prop_flat_map(|(amount, window)| (Just(amount), Just(window), arrivals(window, amount + 1)))
+            .prop_flat_map(|(amount, window)| {
+                (Just(amount), Just(window), arrivals(window, amount + 1))
+            })
     ) {
         let mut counter = log(amount, window);
         let mut admitted: Vec<(u64, u64)> = Vec::new();
@@ -73,7 +75,9 @@ proptest! {
     #[test]
     fn a_weighted_window_keeps_the_envelope_of_a_bucket(
         (amount, window, arrivals) in (1..=12_u64, 1..=5_000_u64)
-            .prop_flat_map(|(amount, window)| (Just(amount), Just(window), arrivals(window, amount)))
+            .prop_flat_map(|(amount, window)| {
+                (Just(amount), Just(window), arrivals(window, amount))
+            })
     ) {
         let admitted = admitted(&mut sliding(amount, window, Slices::Weighted(1)), &arrivals);
         for (index, (from, _)) in admitted.iter().enumerate() {

@@ -101,7 +101,8 @@ fn detail(evaluation: &Evaluation, file: &RuleFile, for_callers: bool) -> String
                 return format!("the request does not have the identity `{identity}`");
             }
             return format!(
-                "the rule `{rule}` needs the identity `{identity}`, and the request does not have it"
+                "the rule `{rule}` needs the identity `{identity}`, and the request does not have \
+                 it"
             );
         }
         Outcome::Asked | Outcome::Free => {}
@@ -137,10 +138,12 @@ fn detail(evaluation: &Evaluation, file: &RuleFile, for_callers: bool) -> String
             format!("`{policy}` blocks after too many failures; come back in {wait}")
         }
         Some(Reason::Busy) => format!(
-            "all {most} slots of `{policy}` are in use; come back when one of the requests in flight has ended"
+            "all {most} slots of `{policy}` are in use; come back when one of the requests in \
+             flight has ended"
         ),
         Some(Reason::CostAboveLimit) => format!(
-            "the request costs {}, and the limit `{policy}` never has more than {most}; ask for less",
+            "the request costs {}, and the limit `{policy}` never has more than {most}; ask for \
+             less",
             evaluation.cost
         ),
         _ => format!("the limit `{policy}` refuses"),

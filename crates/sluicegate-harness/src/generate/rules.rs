@@ -275,7 +275,9 @@ fn windows(rng: &mut Rng) -> Vec<Window> {
         let own = if rng.one_in(3) { self::algorithm(rng) } else { algorithm };
         let window = quota_window(rng, own);
         let Window::Quota { quota, .. } = &window else { continue };
-        let taken = |one: &Window| matches!(one, Window::Quota { quota: other, .. } if other.period_us == quota.period_us);
+        let period = quota.period_us;
+        let taken =
+            |one: &Window| matches!(one, Window::Quota { quota, .. } if quota.period_us == period);
         if !out.iter().any(taken) {
             out.push(window);
         }

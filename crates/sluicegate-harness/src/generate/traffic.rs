@@ -98,7 +98,8 @@ impl Traffic<'_> {
         Step { id, wait_us, node, action }
     }
 
-    /// Changes a counter that one node refuses from another node, then sends the refused request again.
+    /// Changes a counter that one node refuses from another node, then sends the refused request
+    /// again.
     ///
     /// Both steps follow immediately: only then does the deny cache of the first node still
     /// refuse, unless the change was published.

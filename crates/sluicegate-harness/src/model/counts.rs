@@ -39,7 +39,9 @@ impl Counts {
         }
     }
 
-    /// Counts a quota that came with its request. The Redis protocol counts no delays and no refunds.
+    /// Counts a quota that came with its request.
+    ///
+    /// The Redis protocol counts no delays and no refunds.
     pub(crate) fn add_throttle(
         &mut self,
         evaluation: &Evaluation,

@@ -7,7 +7,9 @@ use super::{
     RuleFile, Soft, UPGRADE, Window,
 };
 
-/// Writes the file as JSON, which is YAML. Proxies send identities as headers, other callers as attributes.
+/// Writes the file as JSON, which is YAML.
+///
+/// Proxies send identities as headers, other callers as attributes.
 pub(super) fn write(file: &RuleFile) -> String {
     let mut identify = json!({
         "user": {"header": "x-user"},

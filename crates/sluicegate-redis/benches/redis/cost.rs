@@ -117,7 +117,8 @@ fn show(
     let fours = [(&sent[3], &sent[2]), (&servers[3], &servers[1]), (&servers[4], &servers[2])];
     let [alone, some, many] = fours.map(|(four, one)| times(ratio(four, one)));
     println!(
-        "\nA set of 4 ÷ a set of 1 (aim: 2×): {alone} one a call, {some} with 50 tasks, {many} with 256."
+        "\nA set of 4 ÷ a set of 1 (aim: 2×): {alone} one a call, {some} with 50 tasks, {many} with \
+         256."
     );
 }
 

@@ -3,10 +3,10 @@
 use std::process::Command;
 use std::time::Duration;
 
-use sluicegate_testkit::Server;
+use sluicegate_testkit::{Server, encode_command};
 
 use crate::callers::{CALLERS, key};
-use crate::pipeline::{DEPTH, command};
+use crate::pipeline::DEPTH;
 use crate::setup::{RECOVERY_MICROS, UNIT_MICROS};
 
 /// A minimal bucket: no sets, no receipts, no tolerance for clocks, one key per caller.
@@ -25,7 +25,7 @@ impl<'a> Floor<'a> {
 
     /// The call for each caller.
     pub(crate) fn calls(&self) -> Vec<Vec<u8>> {
-        (0..CALLERS).map(|caller| command(&self.words(&key(caller)))).collect()
+        (0..CALLERS).map(|caller| encode_command(&self.words(&key(caller)))).collect()
     }
 
     /// Runs decisions by `redis-benchmark`; returns the server's processor time.

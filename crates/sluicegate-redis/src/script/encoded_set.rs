@@ -3,7 +3,7 @@
 use sluicegate_core::{BucketParameters, Check, Operation, Parameters, Set};
 use smallvec::SmallVec;
 
-use super::cells::{Cell, Cells};
+use super::cells::{Cells, StoredCell};
 use super::encode::{Encoder, double};
 use super::key_space::{Counter, CounterName, Fingerprint, KeySpace};
 
@@ -97,7 +97,7 @@ impl EncodedSet {
                 cells
                     .list
                     .iter()
-                    .position(|cell| matches!(cell, Cell::Remembered(at, _) if *at == id))
+                    .position(|cell| matches!(cell, StoredCell::Remembered(at, _) if *at == id))
             });
             body.add(set, index, check, ordinal(place.index()), settled.map(ordinal));
         }
@@ -166,11 +166,11 @@ fn returns_to_a_page(cells: &[PackedCell]) -> bool {
 }
 
 impl PackedCell {
-    fn new(cell: &Cell<'_>, subject: CounterName, key_space: &KeySpace) -> Self {
+    fn new(cell: &StoredCell<'_>, subject: CounterName, key_space: &KeySpace) -> Self {
         let counter = subject.counter(cell.check().limit());
         let fingerprint = counter.fingerprint();
         match cell {
-            Cell::Counter(check) => {
+            StoredCell::Counter(check) => {
                 let (key, hash, location) = match check.limit().figures() {
                     Parameters::Bucket(_) | Parameters::Queue(_) => {
                         (key_space.page(counter), u64::from(counter.page()), CellLocation::Page)
@@ -179,7 +179,7 @@ impl PackedCell {
                 };
                 Self { key, hash, location, fingerprint, counter: Some(counter) }
             }
-            Cell::Remembered(id, _) => {
+            StoredCell::Remembered(id, _) => {
                 let [high, low] = [id.to_bits() >> 64, id.to_bits() & u128::from(u64::MAX)]
                     .map(|half| u64::try_from(half).unwrap_or(0));
                 let (key, hash) = (key_space.remembered(*id, subject), high ^ low.rotate_left(32));

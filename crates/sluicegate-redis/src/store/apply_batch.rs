@@ -16,7 +16,7 @@ use crate::batcher::{BULK, BatchReply};
 use crate::deny_cache::ObservedAt;
 use crate::error::ServerError;
 use crate::script::{self, EncodedSet};
-use crate::topology::{Route, Topology};
+use crate::topology::{SetRoute, Topology};
 
 /// The most checks in one queued request.
 const MAX_CHECKS: usize = 64;
@@ -162,7 +162,7 @@ impl Redis {
         }
         let remaining = encoded.into_iter().zip(&denied).filter(|(_, denied)| denied.is_none());
         let request: SmallVec<[EncodedSet; 1]> = remaining.map(|(encoded, _)| encoded).collect();
-        let to = Route { slot: 0, strict: false };
+        let to = SetRoute { slot: 0, strict: false };
         let reply = if request.is_empty() {
             None
         } else {

@@ -13,7 +13,7 @@ use tokio::time::sleep;
 use super::Redis;
 use crate::script::EncodedSet;
 use crate::server_client::ServerClient;
-use crate::topology::Route;
+use crate::topology::SetRoute;
 
 /// How long a refund is retried.
 const RETRY_FOR: Duration = Duration::from_secs(1);
@@ -53,7 +53,7 @@ impl Redis {
         self.context.deny_cache.forget(counter, self.context.clock.machine());
         let is_idempotent = matches!(check.operation(), Operation::Settle { .. });
         let slot = self.topology.slot(&self.context, counter);
-        let to = Route { slot, strict: false };
+        let to = SetRoute { slot, strict: false };
         let (context, topology) = (Arc::clone(&self.context), Arc::clone(&self.topology));
         let Some(permit) = topology.owned_client(slot).and_then(RefundPermit::acquire) else {
             context.counters.stranded_units.add(units);

@@ -3,7 +3,8 @@
 use std::time::Duration;
 
 use sluicegate::{DecidedBy, Limiter};
-use sluicegate_core::{Check, Cost, Limit, Operation, Slices, Span};
+use sluicegate_conformance::limits::every_algorithm;
+use sluicegate_core::{Check, Cost, Limit, Operation};
 use sluicegate_redis::{Event, Options, Redis};
 use sluicegate_testkit::{PATIENCE, ServerKind, retry_if_stalled, wait_until};
 
@@ -32,7 +33,7 @@ fn exercise(stage: &TestBed) -> Result<(), String> {
     if one.health().server.is_none_or(|server| server.version.is_empty()) {
         return Err("it does not say its version".to_owned());
     }
-    for limit in limits() {
+    for limit in every_algorithm(4, "min") {
         for key in ["ann", "bob", "ann", "ann"] {
             let (applied, decision) = stage.block_on(ask(&one, Check::new(&limit, key)));
             let receipt = decision.receipt().copied();
@@ -58,17 +59,6 @@ fn answered(stage: &TestBed, store: &Redis, check: Check<'_>) -> Result<(), Stri
         Ok((applied, _)) => Err(format!("it is answered by {:?}", applied.by)),
         Err(error) => Err(error.to_string()),
     }
-}
-
-fn limits() -> Vec<Limit> {
-    let quota = |text: &str| text.parse().unwrap();
-    vec![
-        Limit::token_bucket("token", quota("6/min burst 4")).unwrap(),
-        Limit::fixed_window("fixed", quota("4/min")).unwrap(),
-        Limit::sliding_window("strict", quota("4/min"), Slices::Strict(10)).unwrap(),
-        Limit::sliding_log("log", quota("4/min")).unwrap(),
-        Limit::concurrency("slots", 4, Span::from_secs(60)).unwrap(),
-    ]
 }
 
 /// Whether one node receives the invalidations of another.

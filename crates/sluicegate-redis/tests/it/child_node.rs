@@ -8,7 +8,8 @@ use std::process::{self, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use sluicegate::{Limiter, Plan, TryHold};
-use sluicegate_core::{Check, Limit, Slices, Span};
+use sluicegate_conformance::limits::every_algorithm;
+use sluicegate_core::{Check, Limit, Span};
 use sluicegate_testkit::PATIENCE;
 
 use crate::fault_trial::let_pass;
@@ -119,7 +120,8 @@ fn child_task() {
         let_pass(Duration::from_secs(60));
         return;
     }
-    for limit in limits() {
+    // As slow as possible, so that the clock offset cannot show in the decisions.
+    for limit in every_algorithm(10, "100d") {
         for _ in 0..12 {
             let mut plan = Plan::new();
             plan.require(Check::new(&limit, &key));
@@ -131,17 +133,6 @@ fn child_task() {
             println!("said {} {allowed} {} {by}", limit.name(), decision.remaining());
         }
     }
-}
-
-/// As slow as possible, so that the clock offset cannot show in the decisions.
-fn limits() -> Vec<Limit> {
-    let quota = |text: &str| text.parse().unwrap();
-    vec![
-        Limit::token_bucket("bucket", quota("1/day burst 10")).unwrap(),
-        Limit::fixed_window("fixed", quota("10/month")).unwrap(),
-        Limit::sliding_window("sliding", quota("10/day"), Slices::Strict(10)).unwrap(),
-        Limit::sliding_log("log", quota("10/day")).unwrap(),
-    ]
 }
 
 /// Allows a harness to provide what a child needs.

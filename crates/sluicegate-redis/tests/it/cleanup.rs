@@ -1,16 +1,14 @@
 //! Tests of leftovers: after dropped stores, cancelled callers, and short failures.
 
-use std::future::Future;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Waker};
 use std::time::Duration;
 
 use sluicegate::{DecidedBy, Limiter, Plan, next_set_id};
 use sluicegate_conformance::subject::apply_set;
 use sluicegate_core::{Check, Decision, Limit, Operation, Scope, Set, Span};
 use sluicegate_redis::{Event, Redis};
-use sluicegate_testkit::{FaultProxy, PATIENCE, ServerKind, wait_until};
+use sluicegate_testkit::{FaultProxy, PATIENCE, ServerKind, poll_once, wait_until};
 use tokio::runtime::Builder;
 
 use crate::decided_by::ask;
@@ -133,7 +131,7 @@ fn a_cancelled_set_refunds_the_nodes_subset() {
         let _within = stage.runtime.enter();
         let mut decisions = [None, None];
         let mut asking = Box::pin(apply_set(&store, &set, &mut decisions));
-        let pending = asking.as_mut().poll(&mut Context::from_waker(Waker::noop()));
+        let pending = poll_once(asking.as_mut());
         assert!(pending.is_pending(), "{pending:?}");
     }
     stage.server.resume();

@@ -63,7 +63,7 @@ fn wrong_clocks() {
         let task = ChildTask::Decide { key: &key };
         said.push(Child::start(&stage.server.url(), task, Some(shift)).said());
     }
-    assert!(said[1].contains("bucket true 9 store"), "{}", said[1]);
+    assert!(said[1].contains("token true 9 store"), "{}", said[1]);
     assert_eq!(said[0], said[1], "an hour behind");
     assert_eq!(said[2], said[1], "an hour ahead");
 }

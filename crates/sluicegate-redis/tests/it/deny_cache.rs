@@ -1,23 +1,15 @@
 //! Tests that known refusals cost the server nothing.
 
 use sluicegate::{Clock, Limiter, ManualClock};
-use sluicegate_core::{Check, Limit, Slices, Span, Time};
+use sluicegate_conformance::limits::every_algorithm;
+use sluicegate_core::{Check, Limit, Span, Time};
 use sluicegate_testkit::{ServerKind, retry_if_stalled};
 
 use crate::harness::TestBed;
 
 /// Every algorithm whose refusals last.
-fn limits() -> Vec<Limit> {
-    let quota = |text: &str| text.parse().unwrap();
-    vec![
-        Limit::token_bucket("token", quota("6/min burst 2")).unwrap(),
-        Limit::leaky_bucket("leaky", quota("6/min burst 2")).unwrap(),
-        Limit::queue("queue", quota("6/min burst 1")).unwrap(),
-        Limit::fixed_window("fixed", quota("2/min")).unwrap(),
-        Limit::sliding_window("weighted", quota("2/min"), Slices::Weighted(4)).unwrap(),
-        Limit::sliding_window("strict", quota("2/min"), Slices::Strict(10)).unwrap(),
-        Limit::sliding_log("log", quota("2/min")).unwrap(),
-    ]
+fn limits() -> impl Iterator<Item = Limit> {
+    every_algorithm(2, "min").into_iter().filter(|limit| limit.algorithm() != "concurrency")
 }
 
 fn quiet(kind: ServerKind) {

@@ -217,7 +217,8 @@ fn a_killed_primary_loses_only_unreplicated_charges() {
         losses.sort_by_key(|loss| loss.units);
         let (half, most) = (&losses[losses.len() / 2], losses.last().unwrap());
         eprintln!(
-            "{} failovers with replicas {what}: half lost up to {} units ({:?}), all up to {} ({:?})",
+            "{} failovers with replicas {what}: half lost up to {} units ({:?}), all up to {} \
+             ({:?})",
             losses.len(),
             half.units,
             Duration::from(half.lag),

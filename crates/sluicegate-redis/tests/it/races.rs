@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sluicegate::DecidedBy;
-use sluicegate_core::{Check, Limit, Slices, Span};
+use sluicegate_conformance::limits::every_algorithm;
+use sluicegate_core::{Check, Limit};
 use sluicegate_redis::Redis;
 use sluicegate_testkit::{PATIENCE, ServerKind, wait_until};
 
@@ -12,23 +13,8 @@ use crate::decided_by::ask;
 use crate::fault_trial::{is_long, long_or, machine_alone};
 use crate::harness::TestBed;
 
-const TOKENS: u64 = 1_000;
+const TOKENS: u32 = 1_000;
 const TASKS: usize = 128;
-
-/// Every algorithm that grants units, slow enough that none refill meanwhile.
-fn limits() -> Vec<Limit> {
-    let quota = |text: &str| text.parse().unwrap();
-    vec![
-        Limit::token_bucket("token", quota("1/day burst 1000")).unwrap(),
-        Limit::leaky_bucket("leaky", quota("1/day burst 1000")).unwrap(),
-        Limit::queue("queue", quota("1/day burst 999")).unwrap(),
-        Limit::fixed_window("fixed", quota("1000/month")).unwrap(),
-        Limit::sliding_window("weighted", quota("1000/day"), Slices::Weighted(4)).unwrap(),
-        Limit::sliding_window("strict", quota("1000/day"), Slices::Strict(10)).unwrap(),
-        Limit::sliding_log("log", quota("1000/day")).unwrap(),
-        Limit::concurrency("slots", 1_000, Span::from_secs(600)).unwrap(),
-    ]
-}
 
 /// The grants of the racers for one limit: by the server, and by their nodes alone.
 fn race_for(prize: &str, limit: &Limit, stage: &TestBed, nodes: &[Arc<Redis>; 2]) -> [u64; 2] {
@@ -66,7 +52,8 @@ fn race(kind: ServerKind) {
     let options = stage.options();
     let nodes = [0, 1].map(|_| Arc::new(stage.start(options.clone())));
     for round in 0..long_or(200, 1) {
-        for limit in limits() {
+        // Slow enough that no unit comes back meanwhile.
+        for limit in every_algorithm(TOKENS, "10d") {
             let name = limit.name();
             // On a shared machine, a race with a stall of a second is void and repeated.
             let mut tries = (0..long_or(1, 5)).map(|turn| {
@@ -83,7 +70,7 @@ fn race(kind: ServerKind) {
             };
             let counts = nodes.each_ref().map(|node| node.counts());
             assert_eq!(alone, 0, "{name} in round {round}: the server was away: {counts:?}");
-            assert_eq!(shared, TOKENS, "{name} in round {round}");
+            assert_eq!(shared, u64::from(TOKENS), "{name} in round {round}");
         }
         stage.server.command(&["FLUSHALL"]);
     }

@@ -1,7 +1,8 @@
 //! Tests that the server's data names no caller, and has the prefix.
 
 use sluicegate::Limiter;
-use sluicegate_core::{Check, Cost, Limit, Operation, Slices, Span};
+use sluicegate_conformance::limits::every_algorithm;
+use sluicegate_core::{Check, Cost, Limit, Operation};
 use sluicegate_redis::Redis;
 use sluicegate_testkit::ServerKind;
 
@@ -9,20 +10,9 @@ use crate::harness::TestBed;
 
 const PLANTED: [&str; 3] = ["sk_live_4eC39HqLyjWDarjtT1zdp7dc", "ann@example.com", "203.0.113.77"];
 
-fn limits() -> Vec<Limit> {
-    let quota = |text: &str| text.parse().unwrap();
-    vec![
-        Limit::token_bucket("token", quota("6/min burst 4")).unwrap(),
-        Limit::fixed_window("fixed", quota("4/min")).unwrap(),
-        Limit::sliding_window("strict", quota("4/min"), Slices::Strict(10)).unwrap(),
-        Limit::sliding_log("log", quota("4/min")).unwrap(),
-        Limit::concurrency("slots", 4, Span::from_secs(60)).unwrap(),
-    ]
-}
-
 /// Leaves all data that a store can: counters of each kind, and settlements.
 fn use_all(stage: &TestBed, limiter: &Limiter<Redis>) {
-    for limit in limits() {
+    for limit in every_algorithm(4, "min") {
         for key in PLANTED {
             let check = || Check::new(&limit, key).cost(Cost::from(2));
             let taken = stage.block_on(limiter.check(check()).into_future()).unwrap();
@@ -44,7 +34,10 @@ fn hidden(kind: ServerKind) {
     let limiter = Limiter::new(stage.start(stage.options().secret([7; 32])));
     use_all(&stage, &limiter);
     let (keys, dump) = (stage.server.keys(), stage.server.dump());
-    assert!(keys.len() >= PLANTED.len() * limits().len(), "there is something to look through");
+    assert!(
+        keys.len() >= PLANTED.len() * every_algorithm(4, "min").len(),
+        "there is something to look through"
+    );
     assert!(contains(&dump, "sluicegate:1:{"), "what is there is found");
     for planted in PLANTED {
         assert!(!contains(&dump, planted), "{planted} is in what is stored");

@@ -65,7 +65,8 @@ pub(crate) fn of(rule_limit: &RuleLimit) -> String {
     let _ = match (algorithm, slices) {
         (Algorithm::TokenBucket | Algorithm::LeakyBucket, _) => write!(
             text,
-            "up to {} in the first {period}, {capacity} of them at once; then {amount} in every {period}",
+            "up to {} in the first {period}, {capacity} of them at once; then {amount} in every \
+             {period}",
             capacity.saturating_add(amount)
         ),
         (Algorithm::Queue, _) => write!(

@@ -130,7 +130,8 @@ fn large_burst(draft: &RuleDraft, diagnostics: &mut Diagnostics) {
                 Diagnostic::warning(draft.limit_span, "large-burst", message)
                     .label("after a pause a caller may use all of it at once")
                     .help(
-                        "use a smaller burst, or add a second limit with a short period; if it is intended, add `accept: large-burst`",
+                        "use a smaller burst, or add a second limit with a short period; if it is \
+                         intended, add `accept: large-burst`",
                     ),
             );
         }

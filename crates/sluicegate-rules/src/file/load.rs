@@ -134,7 +134,8 @@ impl Loading<'_> {
             }
             if let Some(because) = next.because.as_ref().filter(|_| next.depth > DEEPEST) {
                 let message = format!(
-                    "includes are nested more than {DEEPEST} files deep; include the file further up"
+                    "includes are nested more than {DEEPEST} files deep; include the file further \
+                     up"
                 );
                 self.report(because, message);
                 continue;

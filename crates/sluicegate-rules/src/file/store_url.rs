@@ -25,8 +25,8 @@ pub struct StoreUrl {
     text: String,
     /// The length of the scheme.
     scheme: usize,
-    /// The deployment that the scheme names.
-    deployment: Deployment,
+    /// The mode that the scheme names.
+    mode: ServerMode,
     /// The bytes of the name of the primary.
     primary: Option<(usize, usize)>,
     /// The bytes of the password.
@@ -35,9 +35,9 @@ pub struct StoreUrl {
     has_username: bool,
 }
 
-/// The deployment of the servers.
+/// The mode in which the servers run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Deployment {
+enum ServerMode {
     Single,
     Sentinel,
     Cluster,
@@ -66,7 +66,7 @@ impl StoreUrl {
 
     /// Whether the hosts are sentinels.
     pub fn is_sentinel(&self) -> bool {
-        self.deployment == Deployment::Sentinel
+        self.mode == ServerMode::Sentinel
     }
 
     /// Returns the name of the primary, if the hosts are sentinels.
@@ -101,10 +101,10 @@ impl FromStr for StoreUrl {
             // A text without a scheme may be anything, including a password.
             return Err(StoreUrlError::Scheme { found: String::new() });
         };
-        let deployment = match scheme {
-            "redis" | "rediss" => Deployment::Single,
-            "redis+sentinel" | "rediss+sentinel" => Deployment::Sentinel,
-            "redis+cluster" | "rediss+cluster" => Deployment::Cluster,
+        let mode = match scheme {
+            "redis" | "rediss" => ServerMode::Single,
+            "redis+sentinel" | "rediss+sentinel" => ServerMode::Sentinel,
+            "redis+cluster" | "rediss+cluster" => ServerMode::Cluster,
             _ => return Err(StoreUrlError::Scheme { found: error::shown_scheme(scheme) }),
         };
         if rest.chars().any(|letter| letter.is_whitespace() || letter.is_control()) {
@@ -118,8 +118,8 @@ impl FromStr for StoreUrl {
             Some((user, hosts)) => (Some(user), hosts),
             None => (None, authority),
         };
-        let name = check_path(path, deployment)?;
-        check_hosts(hosts, deployment)?;
+        let name = check_path(path, mode)?;
+        check_hosts(hosts, mode)?;
         let start = scheme.len() + "://".len();
         let password = user.and_then(|user| {
             let (name, password) = user.split_once(':')?;
@@ -131,7 +131,7 @@ impl FromStr for StoreUrl {
         Ok(Self {
             text: text.to_owned(),
             scheme: scheme.len(),
-            deployment,
+            mode,
             primary: name.map(|name| (path_start, path_start + name.len())),
             password,
             has_username: user.is_some_and(named),
@@ -140,17 +140,17 @@ impl FromStr for StoreUrl {
 }
 
 /// Checks the path after the hosts and returns the name of the primary, if there is one.
-fn check_path(path: &str, deployment: Deployment) -> Result<Option<&str>, StoreUrlError> {
-    let (name, database) = match deployment {
-        Deployment::Single => (None, path),
-        Deployment::Sentinel => {
+fn check_path(path: &str, mode: ServerMode) -> Result<Option<&str>, StoreUrlError> {
+    let (name, database) = match mode {
+        ServerMode::Single => (None, path),
+        ServerMode::Sentinel => {
             let (name, database) = path.split_once('/').unwrap_or((path, ""));
             if name.is_empty() {
                 return Err(StoreUrlError::Primary);
             }
             (Some(name), database)
         }
-        Deployment::Cluster => {
+        ServerMode::Cluster => {
             let is_first = matches!(path, "" | "0");
             return if is_first { Ok(None) } else { Err(StoreUrlError::ClusterDatabase) };
         }
@@ -162,8 +162,8 @@ fn check_path(path: &str, deployment: Deployment) -> Result<Option<&str>, StoreU
 }
 
 /// Checks a host, or several separated by commas.
-fn check_hosts(text: &str, deployment: Deployment) -> Result<(), StoreUrlError> {
-    if deployment == Deployment::Single {
+fn check_hosts(text: &str, mode: ServerMode) -> Result<(), StoreUrlError> {
+    if mode == ServerMode::Single {
         return if text.contains(',') {
             Err(StoreUrlError::SeveralHosts)
         } else {

@@ -3,7 +3,7 @@
 use sluicegate::{Cost, Limit, Limiter, ManualClock, Memory};
 use sluicegate_rules::{AttributeValue, GroupItem, Purpose, Request, RuleLimiter, RuleSet};
 
-use super::harness::at_once;
+use sluicegate_testkit::at_once;
 
 const RULES: &str = "
 identify:

@@ -1,15 +1,13 @@
 //! A rule limiter with a manual clock, and the calls to test it with.
 
-use std::future::Future;
 use std::net::IpAddr;
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
 
 use sluicegate::{Limiter, ManualClock, Memory, Refusal, Span, Time, Verdict};
 use sluicegate_rules::{
     AttributeValue, Directory, Evaluation, PlanBuffer, PlanOutcome, Purpose, ReleaseOutcome,
     Request, RuleLimiter, RuleSet,
 };
+use sluicegate_testkit::at_once;
 
 /// A Sunday, the first of November 2026, at midnight in UTC.
 pub(crate) const NOVEMBER: Time = Time::from_micros(1_793_491_200_000_000);
@@ -164,14 +162,6 @@ fn summarize(evaluation: &Evaluation<'_>) -> EvaluationSummary {
         tier: planned.tier().map(str::to_owned),
         cost: planned.cost(),
         slot: evaluation.slot(),
-    }
-}
-
-/// Polls a future once, because the memory store never waits.
-pub(crate) fn at_once<F: Future>(future: F) -> F::Output {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(output) => output,
-        Poll::Pending => panic!("the memory store made somebody wait"),
     }
 }
 

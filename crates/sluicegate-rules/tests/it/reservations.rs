@@ -3,7 +3,9 @@
 use sluicegate::{Cost, Refusal, Span};
 use sluicegate_rules::{Evaluation, InvalidReservation, SettleOutcome};
 
-use crate::harness::{Call, TestLimiter, at_once};
+use sluicegate_testkit::at_once;
+
+use crate::harness::{Call, TestLimiter};
 
 const TOKENS: &str = "
 secret: abcdefghijklmnopqrstuvwxyz0123456789

@@ -8,7 +8,9 @@ use sluicegate::{
 };
 use sluicegate_rules::{Directory, PlanBuffer, Purpose, RuleLimiter, RuleSet};
 
-use crate::harness::{Call, NOVEMBER, TestLimiter, at_once, rules};
+use sluicegate_testkit::at_once;
+
+use crate::harness::{Call, NOVEMBER, TestLimiter, rules};
 
 /// Rules with every kind of check.
 fn asking(what: &str) -> String {

@@ -32,7 +32,7 @@ enum RequestOutcome {
 #[derive(Debug)]
 pub(super) struct RuleMetrics {
     decisions: Family<Labels, Counter>,
-    resolved: ArcSwap<RuleCounters>,
+    resolved: ArcSwap<RuleSeries>,
     unmatched: Counter,
     allow_listed: Counter,
     block_listed: Counter,
@@ -41,7 +41,7 @@ pub(super) struct RuleMetrics {
 
 /// The series of one rule set, in the order of its rules.
 #[derive(Debug, Default)]
-struct RuleCounters {
+struct RuleSeries {
     generation: u64,
     rules: Vec<[Counter; OUTCOMES.len()]>,
 }
@@ -93,7 +93,7 @@ impl RuleMetrics {
     }
 
     /// Returns the series of a rule set.
-    fn of(&self, rules: &RuleSet) -> Guard<Arc<RuleCounters>> {
+    fn of(&self, rules: &RuleSet) -> Guard<Arc<RuleSeries>> {
         let resolved = self.resolved.load();
         if resolved.generation == rules.generation() {
             return resolved;
@@ -108,7 +108,7 @@ impl RuleMetrics {
         Guard::from_inner(Arc::new(self.resolve(rules)))
     }
 
-    fn resolve(&self, rules: &RuleSet) -> RuleCounters {
+    fn resolve(&self, rules: &RuleSet) -> RuleSeries {
         let counters = rules.rules().iter().map(|rule| {
             OUTCOMES.map(|outcome| {
                 let name = Cow::Owned(rule.name().to_owned());
@@ -116,7 +116,7 @@ impl RuleMetrics {
                 self.decisions.get_or_create_owned(&labels)
             })
         });
-        RuleCounters { generation: rules.generation(), rules: counters.collect() }
+        RuleSeries { generation: rules.generation(), rules: counters.collect() }
     }
 }
 

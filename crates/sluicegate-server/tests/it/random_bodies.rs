@@ -18,7 +18,9 @@ rules:
   - { name: login, match: { method: POST }, key: user, cooldown: { after: 2, within: 1m, block: 1m } }
 "#;
 
-/// One server and one connection for all cases, so that an incomplete response breaks the next case.
+/// One server and one connection for all cases.
+///
+/// An incomplete response breaks the next case.
 struct Fixture {
     runtime: Runtime,
     _gate: TestServer,

@@ -2,12 +2,15 @@
 
 use std::net::SocketAddr;
 
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
+pub(crate) use sluicegate_testkit::encode_command as command;
+use sluicegate_testkit::{ParseFailure, RawValue};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 /// One connection.
 pub(crate) struct RespClient {
-    stream: BufReader<TcpStream>,
+    stream: TcpStream,
+    unread: Vec<u8>,
 }
 
 /// A reply.
@@ -42,6 +45,27 @@ impl RespReply {
         Self::Error(text.to_owned())
     }
 
+    fn of(raw: RawValue<'_>) -> Self {
+        let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).unwrap();
+        let all = |items: Vec<RawValue<'_>>| items.into_iter().map(Self::of).collect::<Vec<_>>();
+        match raw {
+            RawValue::Null => Self::Null,
+            RawValue::Line(b'+', line) => Self::Simple(text(line)),
+            RawValue::Line(b'-', line) => Self::Error(text(line)),
+            RawValue::Line(b':', line) => Self::Integer(text(line).parse().unwrap()),
+            RawValue::Bulk(b'$', bulk) => Self::Text(text(bulk)),
+            RawValue::Bulk(b'=', bulk) => Self::Verbatim(text(bulk.strip_prefix(b"txt:").unwrap())),
+            RawValue::Items(b'*', items) => Self::List(all(items)),
+            RawValue::Items(b'~', items) => Self::Set(all(items)),
+            RawValue::Items(b'%', items) => {
+                let items = all(items);
+                let pairs = items.chunks(2).map(|pair| (pair[0].clone(), pair[1].clone()));
+                Self::Map(pairs.collect())
+            }
+            other => panic!("unexpected: {other:?}"),
+        }
+    }
+
     /// Returns the value of a name in a map, or in a list of pairs.
     pub(crate) fn get(&self, name: &str) -> &Self {
         let name = Self::text(name);
@@ -56,18 +80,6 @@ impl RespReply {
     }
 }
 
-/// Encodes a command as an array of bulk strings.
-pub(crate) fn command<A: AsRef<[u8]>>(arguments: &[A]) -> Vec<u8> {
-    let mut bytes = format!("*{}\r\n", arguments.len()).into_bytes();
-    for argument in arguments {
-        let argument = argument.as_ref();
-        bytes.extend(format!("${}\r\n", argument.len()).bytes());
-        bytes.extend_from_slice(argument);
-        bytes.extend_from_slice(b"\r\n");
-    }
-    bytes
-}
-
 /// Encodes a command whose arguments are the words of a text.
 pub(crate) fn words(text: &str) -> Vec<u8> {
     command(&text.split(' ').collect::<Vec<_>>())
@@ -75,7 +87,7 @@ pub(crate) fn words(text: &str) -> Vec<u8> {
 
 impl RespClient {
     pub(crate) async fn connect(address: SocketAddr) -> Self {
-        Self { stream: BufReader::new(TcpStream::connect(address).await.unwrap()) }
+        Self { stream: TcpStream::connect(address).await.unwrap(), unread: Vec::new() }
     }
 
     pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
@@ -99,48 +111,19 @@ impl RespClient {
 
     /// Reads the next reply; `None` if the server has closed the connection.
     pub(crate) async fn try_answer(&mut self) -> Option<RespReply> {
-        let mut line = Vec::new();
-        // A reset counts as the end of the connection.
-        if self.stream.read_until(b'\n', &mut line).await.unwrap_or(0) == 0 {
-            return None;
-        }
-        let line = String::from_utf8(line).unwrap();
-        let (kind, rest) = line.strip_suffix("\r\n").unwrap().split_at(1);
-        let count = || rest.parse::<usize>().unwrap();
-        Some(match kind {
-            "+" => RespReply::Simple(rest.to_owned()),
-            "-" => RespReply::Error(rest.to_owned()),
-            ":" => RespReply::Integer(rest.parse().unwrap()),
-            "_" => RespReply::Null,
-            "$" if rest == "-1" => RespReply::Null,
-            "$" => RespReply::Text(self.text(count()).await),
-            "=" => {
-                RespReply::Verbatim(self.text(count()).await.strip_prefix("txt:").unwrap().into())
+        loop {
+            match RawValue::read(&self.unread) {
+                Ok((raw, length)) => {
+                    let reply = RespReply::of(raw);
+                    self.unread.drain(..length);
+                    return Some(reply);
+                }
+                Err(failure) => assert_eq!(failure, ParseFailure::Incomplete, "{:?}", self.unread),
             }
-            "*" => RespReply::List(self.answers(count()).await),
-            "~" => RespReply::Set(self.answers(count()).await),
-            "%" => {
-                let items = self.answers(count() * 2).await;
-                let pairs = items.chunks(2).map(|pair| (pair[0].clone(), pair[1].clone()));
-                RespReply::Map(pairs.collect())
+            // A reset counts as the end of the connection.
+            if self.stream.read_buf(&mut self.unread).await.unwrap_or(0) == 0 {
+                return None;
             }
-            other => panic!("{other:?} in {line:?}"),
-        })
-    }
-
-    async fn answers(&mut self, count: usize) -> Vec<RespReply> {
-        let mut answers = Vec::new();
-        for _ in 0..count {
-            answers.push(Box::pin(self.answer()).await);
         }
-        answers
-    }
-
-    async fn text(&mut self, length: usize) -> String {
-        let mut bytes = vec![0; length + 2];
-        self.stream.read_exact(&mut bytes).await.unwrap();
-        assert!(bytes.ends_with(b"\r\n"));
-        bytes.truncate(length);
-        String::from_utf8(bytes).unwrap()
     }
 }

@@ -1,6 +1,7 @@
 //! Splits a server's side of a connection into answers.
 
-use crate::resp::value::{ParseFailure, RespValue};
+use crate::resp::raw::ParseFailure;
+use crate::resp::value::RespValue;
 
 /// A piece of a server's stream.
 #[derive(Debug, PartialEq, Eq)]

@@ -1,4 +1,6 @@
-//! A value of the protocols RESP2 and RESP3, and its parser.
+//! A value of the protocols RESP2 and RESP3.
+
+use crate::resp::raw::{ParseFailure, RawValue, number};
 
 /// One value, in either version of the protocol.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,24 +25,11 @@ pub enum RespValue {
     Push(Vec<RespValue>),
 }
 
-/// Why a value could not be parsed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ParseFailure {
-    /// The value is incomplete; more bytes are needed.
-    Incomplete,
-    /// The value is malformed.
-    Malformed,
-}
-
-/// The most levels of nesting; servers use a handful.
-const DEEPEST: usize = 32;
-
 impl RespValue {
     /// The first value in `bytes`, and its length.
     pub(crate) fn read(bytes: &[u8]) -> Result<(Self, usize), ParseFailure> {
-        let mut reader = ValueReader { bytes, at: 0 };
-        let value = reader.value(0)?;
-        Ok((value, reader.at))
+        let (raw, length) = RawValue::read(bytes)?;
+        Ok((raw.try_into()?, length))
     }
 
     /// The value as a number.
@@ -97,93 +86,36 @@ impl RespValue {
     }
 }
 
-/// The position of the parser.
-struct ValueReader<'a> {
-    bytes: &'a [u8],
-    at: usize,
-}
+impl TryFrom<RawValue<'_>> for RespValue {
+    type Error = ParseFailure;
 
-impl<'a> ValueReader<'a> {
-    fn value(&mut self, depth: usize) -> Result<RespValue, ParseFailure> {
-        if depth > DEEPEST {
-            return Err(ParseFailure::Malformed);
-        }
-        let kind = *self.bytes.get(self.at).ok_or(ParseFailure::Incomplete)?;
-        if !b"+-:$*_#,(!=%~>|".contains(&kind) {
-            return Err(ParseFailure::Malformed);
-        }
-        self.at += 1;
-        let line = self.line()?;
-        match kind {
-            b'+' | b'(' => Ok(RespValue::Text(line.to_vec())),
-            b'-' => Ok(RespValue::Error(String::from_utf8_lossy(line).into_owned())),
-            b':' => number(line).map(RespValue::Integer),
-            b',' => number(line).map(RespValue::Double),
-            b'_' => Ok(RespValue::Null),
-            b'#' => match line {
-                b"t" => Ok(RespValue::Boolean(true)),
-                b"f" => Ok(RespValue::Boolean(false)),
-                _ => Err(ParseFailure::Malformed),
-            },
-            b'$' | b'*' if line == b"-1" => Ok(RespValue::Null),
-            b'$' => Ok(RespValue::Text(self.bulk(number(line)?)?.to_vec())),
-            b'=' => {
-                // Three letters and a colon specify the format of the text.
-                let text = self.bulk(number(line)?)?;
-                Ok(RespValue::Text(text.get(4..).ok_or(ParseFailure::Malformed)?.to_vec()))
+    fn try_from(raw: RawValue<'_>) -> Result<Self, ParseFailure> {
+        let all = |items: Vec<RawValue<'_>>| {
+            items.into_iter().map(Self::try_from).collect::<Result<Vec<_>, _>>()
+        };
+        let error = |text: &[u8]| Self::Error(String::from_utf8_lossy(text).into_owned());
+        Ok(match raw {
+            RawValue::Null => Self::Null,
+            RawValue::Line(b'+' | b'(', line) => Self::Text(line.to_vec()),
+            RawValue::Line(b'-', text) | RawValue::Bulk(b'!', text) => error(text),
+            RawValue::Line(b':', line) => Self::Integer(number(line)?),
+            RawValue::Line(b',', line) => Self::Double(number(line)?),
+            RawValue::Line(b'#', b"t") => Self::Boolean(true),
+            RawValue::Line(b'#', b"f") => Self::Boolean(false),
+            RawValue::Line(..) => return Err(ParseFailure::Malformed),
+            // Three letters and a colon specify the format of the text.
+            RawValue::Bulk(b'=', text) => {
+                Self::Text(text.get(4..).ok_or(ParseFailure::Malformed)?.to_vec())
             }
-            b'!' => {
-                let said = self.bulk(number(line)?)?;
-                Ok(RespValue::Error(String::from_utf8_lossy(said).into_owned()))
+            RawValue::Bulk(_, text) => Self::Text(text.to_vec()),
+            RawValue::Items(b'>', items) => Self::Push(all(items)?),
+            RawValue::Items(b'%', items) => {
+                let items = all(items)?;
+                Self::Map(items.chunks(2).map(|pair| (pair[0].clone(), pair[1].clone())).collect())
             }
-            b'*' | b'~' => self.values(number(line)?, depth).map(RespValue::Array),
-            b'>' => self.values(number(line)?, depth).map(RespValue::Push),
-            b'%' => self.pairs(number(line)?, depth).map(RespValue::Map),
-            // Attributes of the value that follows them.
-            _ => {
-                self.pairs(number(line)?, depth)?;
-                self.value(depth + 1)
-            }
-        }
+            RawValue::Items(_, items) => Self::Array(all(items)?),
+        })
     }
-
-    fn values(&mut self, count: usize, depth: usize) -> Result<Vec<RespValue>, ParseFailure> {
-        (0..count).map(|_| self.value(depth + 1)).collect()
-    }
-
-    fn pairs(
-        &mut self,
-        count: usize,
-        depth: usize,
-    ) -> Result<Vec<(RespValue, RespValue)>, ParseFailure> {
-        (0..count).map(|_| Ok((self.value(depth + 1)?, self.value(depth + 1)?))).collect()
-    }
-
-    /// The bytes up to the end of the line, which is skipped.
-    fn line(&mut self) -> Result<&'a [u8], ParseFailure> {
-        let rest = self.bytes.get(self.at..).ok_or(ParseFailure::Incomplete)?;
-        let length =
-            rest.windows(2).position(|pair| pair == b"\r\n").ok_or(ParseFailure::Incomplete)?;
-        self.at += length + 2;
-        rest.get(..length).ok_or(ParseFailure::Incomplete)
-    }
-
-    /// This number of bytes, and the end of a line.
-    fn bulk(&mut self, length: usize) -> Result<&'a [u8], ParseFailure> {
-        let end = self.at.checked_add(length).ok_or(ParseFailure::Malformed)?;
-        let bytes = self.bytes.get(self.at..end).ok_or(ParseFailure::Incomplete)?;
-        match self.bytes.get(end..end.saturating_add(2)) {
-            Some(b"\r\n") => {}
-            Some(_) => return Err(ParseFailure::Malformed),
-            None => return Err(ParseFailure::Incomplete),
-        }
-        self.at = end + 2;
-        Ok(bytes)
-    }
-}
-
-fn number<N: std::str::FromStr>(line: &[u8]) -> Result<N, ParseFailure> {
-    std::str::from_utf8(line).ok().and_then(|text| text.parse().ok()).ok_or(ParseFailure::Malformed)
 }
 
 #[cfg(test)]

@@ -5,7 +5,9 @@ pub(super) fn prose(text: &str, comment: &str) -> Vec<(usize, String)> {
     text.lines().enumerate().map(|(index, line)| (index + 1, prose_of(line, comment))).collect()
 }
 
-/// The comment and the string literals of one line. Strings over several lines count from their first.
+/// The comment and the string literals of one line.
+///
+/// Strings over several lines count from their first.
 fn prose_of(line: &str, comment: &str) -> String {
     let mut found = String::new();
     let mut rest = line;

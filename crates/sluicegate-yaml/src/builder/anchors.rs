@@ -101,7 +101,8 @@ impl TreeBuilder<'_> {
     fn too_much(&mut self, span: SourceSpan) -> Stop {
         let message = "the file is too large from here on";
         let help = format!(
-            "a file may have at most {NODES} values and {} MiB of text after the expansion of aliases",
+            "a file may have at most {NODES} values and {} MiB of text after the expansion of \
+             aliases",
             BYTES >> 20
         );
         self.diagnostics.push(Diagnostic::error(span, "too-large", message).help(help));

@@ -172,9 +172,8 @@ fn nested_fields_are_validated_and_a_misspelt_one_is_not_missing_as_well() {
         ("a: {name: x, limit: 1, match: {x-a: ~, x-b: 1, all: [{path: /a}]}}", &[]),
         (
             "a: {name: x}",
-            &[
-                "a rule needs the field `limit` (add `limit`: how many requests pass; as in `limit: 100`)",
-            ],
+            &["a rule needs the field `limit` (add `limit`: how many requests pass; as in \
+                 `limit: 100`)"],
         ),
         ("a: {name: x, limt: 1}", &["there is no field `limt` in a rule (did you mean `limit`?)"]),
         (

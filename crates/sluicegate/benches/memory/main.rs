@@ -8,8 +8,9 @@
 //! cargo bench -p sluicegate --bench memory -- keys 1000000    some parts, other numbers of keys
 //! ```
 //!
-//! The parts are `hot`, `keys`, `batches`, `sets`, `bytes`, `longest` and `snapshot`. `scripts/bench` adds
-//! instruction counts: it runs one case alone under valgrind, with `count CASE TIMES`.
+//! The parts are `hot`, `keys`, `batches`, `sets`, `bytes`, `longest` and `snapshot`.
+//! `scripts/bench` adds instruction counts: it runs one case alone under valgrind, with
+//! `count CASE TIMES`.
 
 #![allow(
     clippy::print_stdout,

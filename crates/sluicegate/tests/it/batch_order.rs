@@ -6,8 +6,8 @@ use sluicegate::{
     Batch, Check, CheckError, Cost, Decision, Limit, Limiter, ManualClock, Memory, Plan, Store,
     Time, Verdict,
 };
-use sluicegate_conformance::subject::block_on;
 use sluicegate_testkit::Rng;
+use sluicegate_testkit::block_on;
 
 /// 2026-11-01 at midnight in UTC.
 const MIDNIGHT: Time = Time::from_micros(1_793_491_200_000_000);

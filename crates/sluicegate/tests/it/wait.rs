@@ -1,11 +1,12 @@
 //! Waiting for a turn, on a manual clock.
 
 use std::future::Future;
-use std::pin::{Pin, pin};
-use std::task::{Context, Poll, Waker};
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use sluicegate::{Check, Clock, Cost, Limit, Limiter, ManualClock, Memory, Span, TryHold};
+use sluicegate_testkit::poll_once;
 
 type ManualLimiter = Limiter<Memory<ManualClock>>;
 
@@ -14,15 +15,11 @@ fn manual() -> (ManualClock, ManualLimiter) {
     (clock.clone(), Limiter::new(Memory::with_clock(clock)))
 }
 
-fn poll<F: Future>(future: Pin<&mut F>) -> Poll<F::Output> {
-    future.poll(&mut Context::from_waker(Waker::noop()))
-}
-
 /// Polls a future to completion, advancing the clock to each time it waits for.
 fn run<F: Future>(clock: &ManualClock, future: F) -> F::Output {
     let mut future = pin!(future);
     loop {
-        if let Poll::Ready(output) = poll(future.as_mut()) {
+        if let Poll::Ready(output) = poll_once(future.as_mut()) {
             return output;
         }
         clock.set(clock.next_wake().expect("each waiter has a time"));
@@ -44,15 +41,15 @@ fn a_bucket_gives_turns_in_the_order_of_asking() {
     assert!(limiter.check(check().cost(Cost::from(2))).now().unwrap().is_allowed());
     let mut first = pin!(limiter.wait(check(), MINUTE).into_future());
     let mut second = pin!(limiter.wait(check(), MINUTE).into_future());
-    assert!(poll(first.as_mut()).is_pending() && poll(second.as_mut()).is_pending());
+    assert!(poll_once(first.as_mut()).is_pending() && poll_once(second.as_mut()).is_pending());
     clock.advance(Duration::from_millis(999));
-    assert!(poll(first.as_mut()).is_pending());
+    assert!(poll_once(first.as_mut()).is_pending());
     clock.advance(Duration::from_millis(1));
-    assert!(poll(second.as_mut()).is_pending(), "the second is not first");
-    let Poll::Ready(turn) = poll(first.as_mut()) else { panic!("its turn has come") };
+    assert!(poll_once(second.as_mut()).is_pending(), "the second is not first");
+    let Poll::Ready(turn) = poll_once(first.as_mut()) else { panic!("its turn has come") };
     assert!(turn.unwrap().is_allowed());
     clock.advance(Duration::from_secs(1));
-    assert!(poll(second.as_mut()).is_ready());
+    assert!(poll_once(second.as_mut()).is_ready());
     assert_eq!(clock.now().since(start), Span::from_secs(2));
 }
 
@@ -103,7 +100,7 @@ fn a_cancelled_wait_refunds_its_turn() {
     assert!(limiter.check(check()).now().unwrap().is_allowed());
     {
         let mut given_up = pin!(limiter.wait(check(), MINUTE).into_future());
-        assert!(poll(given_up.as_mut()).is_pending());
+        assert!(poll_once(given_up.as_mut()).is_pending());
         assert_eq!(
             limiter.peek(&limit, "account").now().unwrap().reset_after(),
             Span::from_secs(2)
@@ -129,9 +126,9 @@ fn a_slot_is_waited_for_until_it_is_free() {
     let check = || Check::new(&limit, "tenant");
     let TryHold::Held(guard) = limiter.hold(check()).now().unwrap() else { panic!("a free slot") };
     let mut waiting = pin!(limiter.wait(check(), MINUTE).into_future());
-    assert!(poll(waiting.as_mut()).is_pending());
+    assert!(poll_once(waiting.as_mut()).is_pending());
     clock.advance(Duration::from_secs(1));
-    assert!(poll(waiting.as_mut()).is_pending());
+    assert!(poll_once(waiting.as_mut()).is_pending());
     drop(guard);
     assert!(run(&clock, waiting).unwrap().is_allowed());
     let full = run(&clock, limiter.wait(check(), MINUTE).into_future()).unwrap();

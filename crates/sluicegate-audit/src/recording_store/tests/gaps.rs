@@ -2,10 +2,10 @@
 
 use std::future::{Future, IntoFuture, pending};
 use std::pin::pin;
-use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use sluicegate::{ManualClock, Memory};
+use sluicegate_testkit::poll_once;
 
 use super::{RecordedLimiter, audit, bucket};
 use crate::ViolationKind;
@@ -34,9 +34,7 @@ fn a_request_without_an_answer_is_a_gap() {
     let limit = bucket("api", "5/min");
     {
         let asking = incidents.limiter.check(Check::new(&limit, "ann"));
-        let mut asking = pin!(asking.into_future());
-        let polled = asking.as_mut().poll(&mut Context::from_waker(Waker::noop()));
-        assert!(matches!(polled, Poll::Pending));
+        assert!(poll_once(pin!(asking.into_future())).is_pending());
     }
     let text = incidents.text();
     assert!(text.contains("{\"event\":\"gap\",\"lost\":1,"), "{text}");

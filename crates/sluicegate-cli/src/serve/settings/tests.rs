@@ -4,11 +4,11 @@ use clap::Parser;
 use sluicegate_rules::{InMemoryFiles, RuleFile};
 
 use super::*;
-use crate::args::{Args, Command};
+use crate::args::{Args, CommandArgs};
 
 fn settings(flags: &str, file: &str) -> Result<ServeSettings> {
     let words = "sluicegate serve".split(' ').chain(flags.split(' ').filter(|w| !w.is_empty()));
-    let Command::Serve(args) = Args::parse_from(words).command else { panic!("not serve") };
+    let CommandArgs::Serve(args) = Args::parse_from(words).command else { panic!("not serve") };
     let shelf = InMemoryFiles::new().with("etc/rules.yaml", file);
     let file = RuleFile::load_with("etc/rules.yaml".as_ref(), &shelf, &|_| None).unwrap();
     assert!(file.rules.is_some(), "{}", file.report);

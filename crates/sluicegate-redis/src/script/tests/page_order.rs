@@ -8,7 +8,7 @@ use sluicegate_testkit::Server;
 use super::pages::{SECOND, at, bucket};
 use super::steps::{ScriptServer, ScriptVariant, connect};
 use crate::script::KeySpace;
-use crate::script::cells::Cell;
+use crate::script::cells::StoredCell;
 
 const KEYS: [&str; 3] = ["user", "address", "endpoint"];
 /// Other counters that have recovered; with those of a set they reach the size that is pruned.
@@ -54,7 +54,7 @@ impl<'a> Comparison<'a> {
     /// Compares the contents of the server.
     fn compare(&mut self, now: Time) {
         for (check, expected) in &self.expected {
-            let stored = self.server.stored(&Cell::Counter(check));
+            let stored = self.server.stored(&StoredCell::Counter(check));
             // A counter that has recovered may be pruned.
             let recovered = check.limit().recovered_at(expected) <= now;
             let name = (check.limit().name(), check.key().escape_ascii().to_string());

@@ -6,7 +6,7 @@ use sluicegate_core::{
 use sluicegate_testkit::Server;
 
 use super::steps::{ScriptServer, ScriptVariant, connect, entry};
-use crate::script::cells::Cell;
+use crate::script::cells::StoredCell;
 use crate::script::reply::ScriptRuling;
 
 pub(super) const START: u64 = 1_767_225_600_000_000;
@@ -219,7 +219,7 @@ fn invalid_states_count_as_exhausted() {
     server.run(&redis::cmd("FLUSHALL"));
     server.run(redis::cmd("LPUSH").arg(&page).arg("nonsense"));
     assert_eq!(take(&mut server, at(0), &limit, "x"), Ruling::Admitted);
-    assert_ne!(server.stored(&Cell::Counter(&check)), State::Vacant);
+    assert_ne!(server.stored(&StoredCell::Counter(&check)), State::Vacant);
     let answer = server.apply(at(0), &Set::one(&check, ChargeId::from_bits(1)));
     assert_eq!(answer.ruling, ScriptRuling::Decided(Ruling::Admitted));
 }

@@ -6,7 +6,7 @@ use sluicegate_conformance::Subject;
 use sluicegate_core::{Decision, Ruling, Set, State, Time};
 use sluicegate_testkit::Server;
 
-use crate::script::cells::{Cell, Cells};
+use crate::script::cells::{Cells, StoredCell};
 use crate::script::reply::{ScriptRuling, SetReply};
 use crate::script::{EncodedSet, KeySpace, ScriptCall, ScriptRef, decode_state, explain};
 
@@ -118,14 +118,14 @@ impl ScriptServer {
     }
 
     /// Reads the stored state of a cell. Every key must have an expiry.
-    pub(super) fn stored(&mut self, cell: &Cell<'_>) -> State {
+    pub(super) fn stored(&mut self, cell: &StoredCell<'_>) -> State {
         match cell {
-            Cell::Remembered(id, check) => {
+            StoredCell::Remembered(id, check) => {
                 let subject = self.key_space.subject(check.key());
                 let key = self.key_space.remembered(*id, subject);
                 self.value(&key).map_or(State::Vacant, |bytes| decode_state::state(&bytes).unwrap())
             }
-            Cell::Counter(check) => {
+            StoredCell::Counter(check) => {
                 let counter = self.key_space.counter(check);
                 let (page, own) = (self.key_space.page(counter), self.key_space.state_key(counter));
                 let in_page =

@@ -111,7 +111,8 @@ fn useless_includes_are_reported() {
         [
             "a.yaml:5:3: the environment variable `NOT_SET` is not set",
             "a.yaml:2:3: no file matches this pattern",
-            "a.yaml:3:3: `x*/a.yaml` cannot be read: only the last part of a path may contain `*`; name the folder",
+            "a.yaml:3:3: `x*/a.yaml` cannot be read: only the last part of a path may contain \
+             `*`; name the folder",
             "a.yaml:4:3: there is no `.yaml` or `.yml` file in this folder",
             "a.yaml:7:3: `nope/*.yaml` cannot be read: there is no such folder",
         ]

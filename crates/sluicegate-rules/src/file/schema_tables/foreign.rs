@@ -67,6 +67,7 @@ pub(super) const IF_MISSING: &[(&str, &str)] = &[
 ];
 
 const LIMIT: &str = "limit";
+const ALGORITHM: &str = "algorithm";
 
 /// Answers an unknown field of a rule.
 pub(crate) fn in_rule(entry: &MapEntry, rule: &Node) -> Option<Hint> {
@@ -101,8 +102,11 @@ pub(crate) fn in_rule(entry: &MapEntry, rule: &Node) -> Option<Hint> {
 }
 
 /// Answers an unknown field of a map with the field `limit`.
+///
+/// An algorithm is chosen in the rule alone.
 pub(crate) fn beside_limit(entry: &MapEntry, map: &Node) -> Option<Hint> {
-    quota(&snake_case(&entry.key.text), entry, map, LIMIT)
+    let hint = quota(&snake_case(&entry.key.text), entry, map, LIMIT)?;
+    (hint.field != Some(ALGORITHM)).then_some(hint)
 }
 
 /// Answers an unknown field of a limit.
@@ -122,7 +126,11 @@ fn slots(name: &str, entry: &MapEntry) -> Option<Hint> {
 
 /// Returns the hint for a part of a quota that has a field of its own.
 fn quota(name: &str, entry: &MapEntry, map: &Node, field: &'static str) -> Option<Hint> {
-    QuotaPart::named(name)?;
+    if let QuotaPart::Period(unit) = QuotaPart::named(name)?
+        && let Some(hint) = period(entry, unit, map, field)
+    {
+        return Some(hint);
+    }
     let nested = matches!(entry.value.value, Value::Map(_));
     let entries = if nested { entry.value.entries() } else { map.entries() };
     // A list of quotas is written into `limit` only.
@@ -132,6 +140,45 @@ fn quota(name: &str, entry: &MapEntry, map: &Node, field: &'static str) -> Optio
         |quota| format!("write `{field}: {quota}`"),
     );
     Some(Hint { help, field: Some(field) })
+}
+
+/// Returns the hint for a period that names an algorithm, or is beside a quota with a period.
+fn period(entry: &MapEntry, unit: &str, map: &Node, field: &'static str) -> Option<Hint> {
+    let readable = |scalar: &&Scalar| !scalar.is_secret() && !scalar.is_broken();
+    let period = period_text(entry.value.scalar().filter(readable)?, unit);
+    if let Some(algorithm) = window_algorithm(&period) {
+        let help = format!("write `algorithm: {algorithm}`");
+        return Some(Hint { help, field: Some(ALGORITHM) });
+    }
+    let beside = map.entries().iter().find(|other| other.key.text == field)?;
+    let text = beside.value.scalar().filter(readable)?.text();
+    let quota: Quota = text.parse().ok()?;
+    let (amount, _) = text.split_once('/')?;
+    let burst = text.find(" burst").map_or("", |at| &text[at..]);
+    let other: Quota = format!("{amount}/{period}{burst}").parse().ok()?;
+    let name = entry.key.shown();
+    let help = if other == quota {
+        format!("remove it: `{quota}` has this period already")
+    } else {
+        format!("`{quota}` has a period already; write `{field}: {other}`, or remove `{name}`")
+    };
+    Some(Hint { help, field: None })
+}
+
+/// Returns the algorithm that a word for windows means.
+fn window_algorithm(word: &str) -> Option<&'static str> {
+    Some(match snake_case(word).as_str() {
+        "fixed" | "fixed_window" | "calendar" => "fixed_window",
+        "sliding" | "sliding_window" | "sliding_window_counter" | "rolling" => "sliding_window",
+        "sliding_log" | "sliding_window_log" | "moving" | "moving_window" | "log" => "sliding_log",
+        _ => return None,
+    })
+}
+
+/// A period as quotas spell it; a bare number has the unit of its field.
+fn period_text(scalar: &Scalar, unit: &str) -> String {
+    let text = scalar.text();
+    if scalar.whole().is_some() { format!("{text}{unit}") } else { text.to_ascii_lowercase() }
 }
 
 /// A part of a quota.
@@ -190,10 +237,7 @@ fn quota_text(entries: &[MapEntry]) -> Option<String> {
         let scalar = value.scalar().filter(|scalar| !scalar.is_secret() && !scalar.is_broken())?;
         let text = scalar.text();
         match part {
-            QuotaPart::Period(unit) if scalar.whole().is_some() => {
-                period = Some(format!("{text}{unit}"));
-            }
-            QuotaPart::Period(_) => period = Some(text.to_ascii_lowercase()),
+            QuotaPart::Period(unit) => period = Some(period_text(scalar, unit)),
             QuotaPart::Burst => burst = Some(scalar.whole()?),
             amount => amounts.push((amount, text)),
         }

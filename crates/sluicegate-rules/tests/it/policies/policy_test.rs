@@ -1,9 +1,6 @@
 //! A policy with a memory store and a manual clock.
 
-use std::future::Future;
 use std::path::{Path, PathBuf};
-use std::pin::pin;
-use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use sluicegate::{Clock, Limiter, ManualClock, Memory, Refusal, Time, Verdict};
@@ -11,6 +8,7 @@ use sluicegate_rules::{
     Evaluation, InMemoryFiles, PlanOutcome, Purpose, ReleaseOutcome, Request, RuleFile,
     RuleLimiter, RuleSet,
 };
+use sluicegate_testkit::at_once;
 
 /// A Thursday, the first of a month, so that minutes, hours, days and months begin here.
 pub(super) const NEW_YEAR: Time = Time::from_micros(1_767_225_600_000_000);
@@ -172,14 +170,6 @@ fn summarize(evaluation: &Evaluation<'_>) -> PolicyAnswer {
             .enumerate()
             .filter_map(|(check, decision)| Some((name(check), decision.as_ref()?.remaining())))
             .collect(),
-    }
-}
-
-/// Polls a future once, because the memory store never waits.
-fn at_once<F: Future>(future: F) -> F::Output {
-    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
-        Poll::Ready(output) => output,
-        Poll::Pending => panic!("the memory store made somebody wait"),
     }
 }
 

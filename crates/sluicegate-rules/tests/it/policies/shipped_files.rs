@@ -3,10 +3,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use sluicegate_rules::{InMemoryFiles, RuleFile, Severity};
+use sluicegate_rules::{DiskFiles, InMemoryFiles, RuleFile, Severity};
 
 use super::document;
 use super::policy_test::{folder, names};
+
+/// The value of every variable.
+const SECRET: &str = "0123456789abcdef0123456789abcdef";
 
 fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -27,11 +30,38 @@ fn shipped_rule_files_validate_silently() {
     // Envoy's own configuration.
     paths.retain(|path| !path.ends_with("envoy.yaml"));
     paths.push(built_in);
-    assert!(paths.len() >= 17, "{paths:?}");
+    paths.extend(files(&repository().join("packaging"), "rules.yaml"));
+    assert!(paths.len() >= 20, "{paths:?}");
     for path in paths {
-        let report = RuleFile::load(&path).unwrap().report;
-        assert!(report.diagnostics().is_empty(), "{}:\n{report}", path.display());
+        let file = RuleFile::load_with(&path, &DiskFiles, &|_| Some(SECRET.to_owned())).unwrap();
+        assert_silent(&path.display().to_string(), &file);
     }
+}
+
+#[test]
+fn the_rules_of_the_chart_validate_silently() {
+    let values = repository().join("packaging/helm/sluicegate/values.yaml");
+    let text = fs::read_to_string(values).unwrap();
+    let (_, rest) = text.split_once("\nrules: |\n").expect("the chart has rules");
+    let lines = rest.lines().take_while(|line| line.is_empty() || line.starts_with("  "));
+    let rules: Vec<&str> = lines.map(|line| line.get(2..).unwrap_or_default()).collect();
+    assert!(rules.contains(&"rules:"), "{rules:?}");
+    assert_silent("the rules of values.yaml", &load(&rules.join("\n")));
+}
+
+/// Fails if validation prints an error, a warning or a note.
+fn assert_silent(name: &str, file: &RuleFile) {
+    assert!(
+        file.rules.is_some() && file.report.diagnostics().is_empty(),
+        "{name}:\n{}",
+        file.report
+    );
+}
+
+/// Loads a text as a rule file, with a value for every variable.
+fn load(text: &str) -> RuleFile {
+    let files = InMemoryFiles::new().with("rules.yaml", text);
+    RuleFile::load_with(Path::new("rules.yaml"), &files, &|_| Some(SECRET.to_owned())).unwrap()
 }
 
 /// The YAML blocks of a page that are rule files.
@@ -48,9 +78,7 @@ fn rule_files_in_the_documentation_have_no_warnings() {
     let mut checked = 0;
     for page in pages {
         for block in blocks(&fs::read_to_string(&page).unwrap()) {
-            let files = InMemoryFiles::new().with("rules.yaml", block.as_str());
-            let variable = |_: &str| Some("0123456789abcdef0123456789abcdef".to_owned());
-            let file = RuleFile::load_with(Path::new("rules.yaml"), &files, &variable).unwrap();
+            let file = load(&block);
             checked += usize::from(file.rules.is_some());
             let severities =
                 file.report.diagnostics().iter().map(sluicegate_rules::Diagnostic::severity);
@@ -115,6 +143,7 @@ fn the_checked_in_schema_is_current() {
     let checked_in = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(
         checked_in == schema,
-        "docs/rules.schema.json is out of date: run this test with SLUICEGATE_WRITE=1 to regenerate it",
+        "docs/rules.schema.json is out of date: run this test with SLUICEGATE_WRITE=1 to \
+         regenerate it",
     );
 }

@@ -1,4 +1,5 @@
-use super::{ParseFailure, RespValue};
+use super::RespValue;
+use crate::resp::raw::ParseFailure;
 
 fn text(text: &str) -> RespValue {
     RespValue::Text(text.as_bytes().to_vec())
