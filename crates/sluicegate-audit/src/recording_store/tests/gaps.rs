@@ -1,6 +1,6 @@
 //! Gaps are recorded, and cause no false violations.
 
-use std::future::{Future, IntoFuture, pending};
+use std::future::{IntoFuture, pending};
 use std::pin::pin;
 use std::time::Duration;
 
