@@ -26,11 +26,10 @@
 #![forbid(unsafe_code)]
 
 mod extract;
-mod header;
+mod header_names;
 mod problem;
 mod rate_limit_info;
 
 pub use self::extract::{HeaderLines, request};
-pub use self::header::{Family, RateLimitHeader, Spelling};
 pub use self::problem::{Audience, FieldError, Problem};
 pub use self::rate_limit_info::{LimitOutcome, RateLimitInfo, RefusalKind};

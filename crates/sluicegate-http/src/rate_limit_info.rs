@@ -3,7 +3,6 @@
 //! HTTP writes them into its responses; for gRPC, Envoy is asked to add them to its own.
 
 mod applied_limits;
-mod insert_headers;
 mod limit_outcome;
 mod message;
 #[cfg(test)]

@@ -6,6 +6,7 @@ use sluicegate_rules::Rule;
 use super::RateLimitInfo;
 
 /// The outcome of one limit of a decided request.
+#[non_exhaustive]
 #[derive(Debug, Clone, Copy)]
 pub struct LimitOutcome<'a> {
     /// The index of the check in its plan.

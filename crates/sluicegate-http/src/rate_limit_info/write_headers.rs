@@ -4,17 +4,35 @@
 //! draft-ietf-httpapi-ratelimit-headers-10; the `X-RateLimit` family is what most clients
 //! read today; `Retry-After` is HTTP's own.
 
+use http::header::{CACHE_CONTROL, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use sluicegate::{Algorithm, Decision, Limit, Span, Time, Verdict};
 use sluicegate_rules::{PlanOutcome, Reset};
 
 use super::applied_limits::AppliedLimits;
 use super::{LimitOutcome, RateLimitInfo, RefusalKind};
-use crate::header::{Family, RateLimitHeader};
+use crate::header_names::{HeaderFamily, RATE_LIMIT, RATE_LIMIT_POLICY};
 
+/// More headers than a response usually has, so that the map is allocated once.
+const USUAL_HEADERS: usize = 12;
+/// Longer than the longest value usually is.
+const USUAL_LENGTH: usize = 192;
 /// The largest integer of a structured field, which has fifteen digits.
 const LARGEST: u64 = 999_999_999_999_999;
 
 impl RateLimitInfo<'_> {
+    /// Inserts the headers; `now` is called only if a setting needs the time.
+    pub fn insert_headers(&self, headers: &mut HeaderMap, now: impl FnOnce() -> Time) {
+        headers.reserve(USUAL_HEADERS);
+        let mut line = String::with_capacity(USUAL_LENGTH);
+        self.for_each_header(self.time(now), &mut line, |name, value| {
+            // Always a valid value: it consists of digits and validated names.
+            if let Ok(value) = HeaderValue::from_str(value) {
+                headers.insert(name, value);
+            }
+        });
+    }
+
     /// Calls `out` once for every header, with its value.
     ///
     /// Values are written into `line`; reusing it for the next request saves an allocation.
@@ -22,29 +40,29 @@ impl RateLimitInfo<'_> {
         &self,
         now: Time,
         line: &mut String,
-        mut out: impl FnMut(RateLimitHeader, &str),
+        mut out: impl FnMut(&'static HeaderName, &str),
     ) {
         let (refused, applied) = (self.refused(), self.applied());
         let retry = self.retry_after_seconds();
-        if let Some(family) = Family::of(self.settings.names) {
+        if let Some(family) = HeaderFamily::of(self.settings.names) {
             self.strictest_headers(family, &applied, now, line, &mut out);
             self.nonstandard_headers(family, refused, line, &mut out);
         }
         if self.settings.ietf && applied.indices().next().is_some() {
             self.write_list(&applied, line, write_policy);
-            out(RateLimitHeader::RateLimitPolicy, line);
+            out(&RATE_LIMIT_POLICY, line);
             self.write_list(&applied, line, |item, line| write_remaining(item, retry, line));
-            out(RateLimitHeader::RateLimit, line);
+            out(&RATE_LIMIT, line);
         }
         if let Some(seconds) = retry {
-            out(RateLimitHeader::RetryAfter, number(line, seconds));
+            out(&RETRY_AFTER, number(line, seconds));
         }
         if refused.is_some() {
-            out(RateLimitHeader::CacheControl, "no-store");
+            out(&CACHE_CONTROL, "no-store");
         }
         if let PlanOutcome::Unidentified { identity, .. } = self.outcome {
             write_challenge(identity, line);
-            out(RateLimitHeader::WwwAuthenticate, line);
+            out(&WWW_AUTHENTICATE, line);
         }
     }
 
@@ -58,11 +76,11 @@ impl RateLimitInfo<'_> {
     /// Emits the headers about the strictest limit.
     fn strictest_headers(
         &self,
-        family: Family,
+        family: &'static HeaderFamily,
         applied: &AppliedLimits,
         now: Time,
         line: &mut String,
-        out: &mut impl FnMut(RateLimitHeader, &str),
+        out: &mut impl FnMut(&'static HeaderName, &str),
     ) {
         let Some(item) = applied.indices().next().and_then(|index| self.limit(index.into())) else {
             return;
@@ -78,29 +96,28 @@ impl RateLimitInfo<'_> {
             Reset::Delta => reset.as_secs_ceil(),
             Reset::Epoch => (now + reset).since(Time::EPOCH).as_secs_ceil(),
         };
-        out(RateLimitHeader::Limit(family), number(line, item.decision.limit()));
-        out(RateLimitHeader::Remaining(family), number(line, item.decision.remaining()));
-        out(RateLimitHeader::Reset(family), number(line, reset));
+        out(&family.limit, number(line, item.decision.limit()));
+        out(&family.remaining, number(line, item.decision.remaining()));
+        out(&family.reset, number(line, reset));
     }
 
     /// Emits the headers that no draft defines.
     fn nonstandard_headers(
         &self,
-        family: Family,
+        family: &'static HeaderFamily,
         refused: Option<RefusalKind>,
         line: &mut String,
-        out: &mut impl FnMut(RateLimitHeader, &str),
+        out: &mut impl FnMut(&'static HeaderName, &str),
     ) {
-        let spelling = family.spelling();
         if self.decided.is_some() && self.cost != 1 {
-            out(RateLimitHeader::Cost(spelling), number(line, self.cost));
+            out(&family.cost, number(line, self.cost));
         }
         if let Some(tier) = self.tier.filter(|tier| tier.bytes().all(is_plain)) {
-            out(RateLimitHeader::Tier(spelling), tier);
+            out(&family.tier, tier);
         }
         // Higher limits help only a caller that has used its units up.
         if let (Some(RefusalKind::Quota), Some(url)) = (refused, &self.settings.upgrade_url) {
-            out(RateLimitHeader::UpgradeUrl(spelling), url);
+            out(&family.upgrade_url, url);
         }
     }
 
