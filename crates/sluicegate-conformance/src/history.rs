@@ -15,7 +15,7 @@ mod invocation;
 mod pool;
 mod report;
 mod script;
-mod search;
+pub mod search;
 #[cfg(test)]
 mod tests;
 

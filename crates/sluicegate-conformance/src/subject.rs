@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use sluicegate::{Applied, Batch, CheckError, ManualClock, Store};
-use sluicegate_core::{CellRef, ChargeId, Decision, Ruling, Set, State, Time, decide};
+use sluicegate::{Applied, Batch, CellMap, Check, CheckError, ManualClock, Store};
+use sluicegate_core::{ChargeId, Decision, Ruling, Set, State, Time, decide};
 use sluicegate_testkit::block_on;
 
 /// Decides one set after the other, at given times.
@@ -27,33 +27,12 @@ pub(crate) enum CellName {
     Settled(ChargeId),
 }
 
-/// The distinct cells of a set.
-#[derive(Debug)]
-pub(crate) struct Cells {
-    pub(crate) names: Vec<CellName>,
-    pub(crate) places: Vec<CellRef>,
-}
-
-impl Cells {
-    pub(crate) fn of(set: &Set<'_>) -> Self {
-        let mut names: Vec<CellName> = Vec::new();
-        let mut slot = |name: CellName| {
-            names.iter().position(|known| *known == name).unwrap_or_else(|| {
-                names.push(name);
-                names.len() - 1
-            })
-        };
-        let mut places = Vec::new();
-        for check in set.checks() {
-            let name = CellName::Counter(check.limit().name().to_owned(), check.key().to_vec());
-            let mut place = CellRef::cell(slot(name));
-            if let Some(receipt) = check.settles() {
-                place = place.remembered_in(slot(CellName::Settled(receipt)));
-            }
-            places.push(place);
-        }
-        Self { names, places }
-    }
+/// Returns the distinct cells of a set.
+pub(crate) fn cells_of(set: &Set<'_>) -> CellMap<CellName> {
+    let counter = |check: &Check<'_>| {
+        CellName::Counter(check.limit().name().to_owned(), check.key().to_vec())
+    };
+    CellMap::of(set, counter, |id, _| CellName::Settled(id))
 }
 
 impl MapStore {
@@ -72,12 +51,12 @@ impl MapStore {
 
 impl Subject for MapStore {
     fn apply(&mut self, now: Time, set: &Set<'_>) -> (Ruling, Vec<Option<Decision>>) {
-        let Cells { names, places } = Cells::of(set);
-        let mut states: Vec<State> = names.iter().map(|name| self.read(name)).collect();
+        let cells = cells_of(set);
+        let mut states: Vec<State> = cells.names().iter().map(|name| self.read(name)).collect();
         let mut decisions = vec![None; set.checks().len()];
-        let ruling = decide(set, now, &places, &mut states, &mut decisions);
-        for (name, state) in names.into_iter().zip(states) {
-            self.write(name, state);
+        let ruling = decide(set, now, cells.places(), &mut states, &mut decisions);
+        for (name, state) in cells.names().iter().zip(states) {
+            self.write(name.clone(), state);
         }
         (ruling, decisions)
     }

@@ -20,7 +20,7 @@ mod source;
 mod tests;
 
 pub(crate) use self::call::{ScriptCall, ScriptRef};
-pub(crate) use self::cells::{Cells, is_contradictory};
+pub(crate) use self::cells::{cells_of, is_contradictory};
 pub(crate) use self::encoded_set::EncodedSet;
 pub(crate) use self::explain::explain;
 pub(crate) use self::key_space::{Counter, KeySpace};

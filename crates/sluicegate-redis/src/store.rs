@@ -30,7 +30,7 @@ use crate::event::Health;
 use crate::options::{Options, OptionsError};
 use crate::passed_over_warning::PassedOverWarning;
 use crate::pending_charges::PendingCharges;
-use crate::script::{self, Cells, Counter, EncodedSet, KeySpace, SetReply};
+use crate::script::{self, Counter, EncodedSet, KeySpace, SetReply, cells_of};
 use crate::stats::{StatCounters, Stats};
 use crate::store_context::StoreContext;
 use crate::topology::{SetRoute, Topology};
@@ -245,8 +245,8 @@ impl Redis {
             ServerError::new(ErrorKind::Other, disagreement.to_string())
         })?;
         let (deny_cache, client) = (&self.context.deny_cache, self.topology.client(*slot));
-        let Cells { places, .. } = Cells::of(set);
-        for ((check, counter), place) in set.checks().iter().zip(counters).zip(places) {
+        let cells = cells_of(set);
+        for ((check, counter), place) in set.checks().iter().zip(counters).zip(cells.places()) {
             if may_lower(check) {
                 deny_cache.forget(*counter, self.context.clock.machine());
                 continue;

@@ -139,6 +139,19 @@ impl<S: Store> RuleLimiter<S> {
     }
 
     /// Replaces the rules. Requests in progress still use the old ones; counters stay.
+    ///
+    /// ```
+    /// use sluicegate::Limiter;
+    /// use sluicegate_rules::{Request, RuleLimiter, RuleSet};
+    ///
+    /// let gate = RuleLimiter::new(Limiter::in_memory(), RuleSet::parse("rules: []")?)?;
+    /// let request = Request::new().peer([203, 0, 113, 9].into());
+    /// let limits = || gate.check(&request, |answer| answer.planned.plan().checks().len()).now();
+    /// assert_eq!(limits()?, 0);
+    /// gate.replace(RuleSet::parse("rules: [{ name: api, key: ip, limit: 2/min }]")?);
+    /// assert_eq!(limits()?, 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn replace(&self, rules: RuleSet) {
         let now = self.now();
         let rules = rules.succeeding(&self.rules.load(), now);
@@ -163,6 +176,29 @@ impl<S: Store> RuleLimiter<S> {
     }
 
     /// Checks a batch of requests, each by itself and in order.
+    ///
+    /// Calls `respond` with the index of each request and its evaluation.
+    ///
+    /// ```
+    /// use sluicegate::Limiter;
+    /// use sluicegate_rules::{Request, RuleLimiter, RuleSet};
+    ///
+    /// # futures(async {
+    /// let rules = RuleSet::parse("rules: [{ name: api, key: ip, limit: 2/min }]")?;
+    /// let gate = RuleLimiter::new(Limiter::in_memory(), rules)?;
+    /// let requests = [Request::new().peer([203, 0, 113, 9].into()); 3];
+    /// let allowed = gate.check_batch(&requests, |_, made| made.is_ok_and(|it| it.is_allowed()));
+    /// assert_eq!(allowed.await, [true, true, false]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(()) })?;
+    /// # fn futures<F: Future>(future: F) -> F::Output {
+    /// #     let context = &mut std::task::Context::from_waker(std::task::Waker::noop());
+    /// #     match std::pin::pin!(future).poll(context) {
+    /// #         std::task::Poll::Ready(output) => output,
+    /// #         std::task::Poll::Pending => unreachable!(),
+    /// #     }
+    /// # }
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub async fn check_batch<R>(
         &self,
         requests: &[Request<'_>],

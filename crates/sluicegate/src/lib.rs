@@ -83,6 +83,7 @@
 struct Readme;
 
 mod calendar;
+mod cell_map;
 mod clock;
 mod error;
 mod limiter;
@@ -95,6 +96,7 @@ mod store;
 mod verdict;
 
 pub use calendar::period_at;
+pub use cell_map::CellMap;
 #[doc(hidden)]
 pub use clock::test_time;
 pub use clock::{Clock, ManualClock, Sleep, SystemClock};

@@ -70,6 +70,18 @@ impl<S: Store> Limiter<S> {
     }
 
     /// Checks one limit for one key.
+    ///
+    /// ```
+    /// use sluicegate::{Check, Cost, Limit, Limiter};
+    ///
+    /// let limiter = Limiter::in_memory();
+    /// let limit = Limit::token_bucket("uploads", "10/hour".parse()?)?;
+    /// let upload = Check::new(&limit, "user:42").cost(Cost::from(10));
+    /// assert!(limiter.check(upload).now()?.is_allowed());
+    /// let refused = limiter.check(upload).now()?; // or .await
+    /// assert!(refused.retry_after().is_some());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     #[inline]
     pub fn check<'a>(
         &'a self,
@@ -179,6 +191,15 @@ impl<S: Store> Limiter<S> {
     }
 
     /// Returns the usage of a key without charging it.
+    ///
+    /// ```
+    /// use sluicegate::{Limit, Limiter};
+    ///
+    /// let limiter = Limiter::in_memory();
+    /// let limit = Limit::token_bucket("api", "10/min".parse()?)?;
+    /// assert_eq!(limiter.peek(&limit, "user:42").now()?.remaining(), 10);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn peek<'a, K: AsRef<[u8]> + ?Sized>(
         &'a self,
         limit: &'a Limit,
@@ -190,6 +211,16 @@ impl<S: Store> Limiter<S> {
     /// Charges unconditionally, up to one burst into debt.
     ///
     /// For costs known only afterwards, and for reporting failures to a cooldown.
+    ///
+    /// ```
+    /// use sluicegate::{Cost, Limit, Limiter};
+    ///
+    /// let limiter = Limiter::in_memory();
+    /// let tokens = Limit::token_bucket("tokens", "1000/min".parse()?)?;
+    /// limiter.charge(&tokens, "user:42", Cost::from(1_200)).now()?;
+    /// assert_eq!(limiter.peek(&tokens, "user:42").now()?.remaining(), 0);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn charge<'a, K: AsRef<[u8]> + ?Sized>(
         &'a self,
         limit: &'a Limit,
@@ -226,6 +257,18 @@ impl<S: Store> Limiter<S> {
     }
 
     /// Corrects a charge to its actual cost: reserve the maximum, then settle.
+    ///
+    /// ```
+    /// use sluicegate::{Check, Cost, Limit, Limiter};
+    ///
+    /// let limiter = Limiter::in_memory();
+    /// let tokens = Limit::fixed_window("tokens", "1000/day".parse()?)?;
+    /// let most = Check::new(&tokens, "user:42").cost(Cost::from(500));
+    /// let receipt = *limiter.check(most).now()?.receipt().ok_or("charged")?;
+    /// let settled = limiter.settle(&tokens, "user:42", receipt, Cost::from(120)).now()?;
+    /// assert_eq!(settled.remaining(), 880);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn settle<'a, K: AsRef<[u8]> + ?Sized>(
         &'a self,
         limit: &'a Limit,
@@ -265,6 +308,17 @@ impl<S: Store> Limiter<S> {
     }
 
     /// Clears the counter of a key.
+    ///
+    /// ```
+    /// use sluicegate::{Check, Limit, Limiter};
+    ///
+    /// let limiter = Limiter::in_memory();
+    /// let limit = Limit::token_bucket("api", "1/day".parse()?)?;
+    /// limiter.check(Check::new(&limit, "user:42")).now()?;
+    /// limiter.reset(&limit, "user:42").now()?;
+    /// assert_eq!(limiter.peek(&limit, "user:42").now()?.remaining(), 1);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     pub fn reset<'a, K: AsRef<[u8]> + ?Sized>(
         &'a self,
         limit: &'a Limit,

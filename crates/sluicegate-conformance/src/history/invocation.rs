@@ -2,6 +2,7 @@
 
 use sluicegate::{Applied, ChargeId, Check, Decision, Set, Time};
 
+use super::search::RecordedCall;
 use crate::subject::{MapStore, Subject};
 
 /// One call of a store: the set, the answer, and the tickets around it.
@@ -39,15 +40,20 @@ impl Invocation<'_> {
         (Applied::by_store(ruling, self.applied.now), decisions)
     }
 
-    /// Returns whether `state` gives the recorded answer; `state` is advanced by it.
-    pub(super) fn fits(&self, state: &mut MapStore) -> bool {
-        let (applied, decisions) = self.replay(state);
-        applied == self.applied && decisions == self.decisions
-    }
-
     /// Returns whether the store decided at a time that its clock had during the call.
     pub(super) fn is_timely(&self) -> bool {
         let (earliest, latest) = self.between;
         (earliest..=latest).contains(&self.applied.now)
+    }
+}
+
+impl RecordedCall for Invocation<'_> {
+    fn interval(&self) -> (u64, u64) {
+        (self.invoked, self.returned)
+    }
+
+    fn fits(&self, state: &mut MapStore) -> bool {
+        let (applied, decisions) = self.replay(state);
+        applied == self.applied && decisions == self.decisions
     }
 }

@@ -7,15 +7,23 @@
 
 use std::collections::HashMap;
 
-use super::invocation::Invocation;
 use crate::subject::MapStore;
+
+/// A recorded call of a store.
+pub trait RecordedCall {
+    /// Returns the tickets that were drawn before the call and after it.
+    fn interval(&self) -> (u64, u64);
+
+    /// Returns whether `state` gives the recorded answer; `state` is advanced by it.
+    fn fits(&self, state: &mut MapStore) -> bool;
+}
 
 /// No order explains the history; contains the longest prefix of one, as indices.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct NotLinearizable(pub(super) Vec<usize>);
+pub struct NotLinearizable(pub(super) Vec<usize>);
 
 /// The operations in an order that explains every answer.
-pub(super) fn linearize(operations: &[Invocation<'_>]) -> Result<Vec<usize>, NotLinearizable> {
+pub fn linearize<C: RecordedCall>(operations: &[C]) -> Result<Vec<usize>, NotLinearizable> {
     assert!(operations.len() <= 64, "a set of operations is kept in 64 bits");
     let mut search =
         Search { operations, tried: HashMap::new(), order: Vec::new(), longest: Vec::new() };
@@ -29,7 +37,7 @@ pub(super) fn linearize(operations: &[Invocation<'_>]) -> Result<Vec<usize>, Not
 /// Returns the operations that may come next in real time.
 ///
 /// No other remaining operation returned before they were invoked.
-pub(super) fn next(operations: &[Invocation<'_>], order: &[usize]) -> Vec<usize> {
+pub(super) fn next<C: RecordedCall>(operations: &[C], order: &[usize]) -> Vec<usize> {
     let done = order.iter().fold(OrderedOperations::default(), |done, index| done.with(*index));
     done.next(operations).collect()
 }
@@ -43,25 +51,25 @@ impl OrderedOperations {
         Self(self.0 | 1 << index)
     }
 
-    fn remaining(self, operations: &[Invocation<'_>]) -> impl Iterator<Item = usize> {
+    fn remaining<C>(self, operations: &[C]) -> impl Iterator<Item = usize> + use<C> {
         (0..operations.len()).filter(move |index| self.0 & 1 << index == 0)
     }
 
-    fn next(self, operations: &[Invocation<'_>]) -> impl Iterator<Item = usize> {
-        let first = self.remaining(operations).map(|index| operations[index].returned).min();
-        let may = move |index: &usize| Some(operations[*index].invoked) < first;
+    fn next<C: RecordedCall>(self, operations: &[C]) -> impl Iterator<Item = usize> {
+        let first = self.remaining(operations).map(|index| operations[index].interval().1).min();
+        let may = move |index: &usize| Some(operations[*index].interval().0) < first;
         self.remaining(operations).filter(may)
     }
 }
 
-struct Search<'h, 'a> {
-    operations: &'h [Invocation<'a>],
+struct Search<'h, C> {
+    operations: &'h [C],
     tried: HashMap<OrderedOperations, Vec<MapStore>>,
     order: Vec<usize>,
     longest: Vec<usize>,
 }
 
-impl Search<'_, '_> {
+impl<C: RecordedCall> Search<'_, C> {
     /// Extends the order to a complete one; returns whether that is possible.
     fn extend(&mut self, done: OrderedOperations, state: &MapStore) -> bool {
         if self.order.len() > self.longest.len() {

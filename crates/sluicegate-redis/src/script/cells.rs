@@ -1,14 +1,7 @@
 //! The counters that the checks of a set use, each once.
 
-use sluicegate_core::{CellRef, ChargeId, Check, Set};
-use smallvec::SmallVec;
-
-/// The cells of a set, in the order in which its checks use them.
-#[derive(Debug)]
-pub(crate) struct Cells<'a> {
-    pub(crate) list: SmallVec<[StoredCell<'a>; 2]>,
-    pub(crate) places: SmallVec<[CellRef; 2]>,
-}
+use sluicegate::CellMap;
+use sluicegate_core::{ChargeId, Check, Set};
 
 /// The stored state of a counter, or of an operation that is done once.
 #[derive(Debug, Clone, Copy)]
@@ -19,26 +12,9 @@ pub(crate) enum StoredCell<'a> {
     Remembered(ChargeId, &'a Check<'a>),
 }
 
-impl<'a> Cells<'a> {
-    pub(crate) fn of(set: &Set<'a>) -> Self {
-        let mut cells = Self { list: SmallVec::new(), places: SmallVec::new() };
-        for check in set.checks() {
-            let mut place = CellRef::cell(cells.slot(StoredCell::Counter(check)));
-            if let Some(id) = check.settles() {
-                place = place.remembered_in(cells.slot(StoredCell::Remembered(id, check)));
-            }
-            cells.places.push(place);
-        }
-        cells
-    }
-
-    fn slot(&mut self, cell: StoredCell<'a>) -> usize {
-        let known = self.list.iter().position(|other| other.is_same(&cell));
-        known.unwrap_or_else(|| {
-            self.list.push(cell);
-            self.list.len() - 1
-        })
-    }
+/// Returns the cells of a set, in the order in which its checks use them.
+pub(crate) fn cells_of<'a>(set: &Set<'a>) -> CellMap<StoredCell<'a>> {
+    CellMap::of(set, StoredCell::Counter, StoredCell::Remembered)
 }
 
 impl<'a> StoredCell<'a> {
@@ -47,8 +23,10 @@ impl<'a> StoredCell<'a> {
             Self::Counter(check) | Self::Remembered(_, check) => check,
         }
     }
+}
 
-    pub(crate) fn is_same(&self, other: &StoredCell<'_>) -> bool {
+impl PartialEq<StoredCell<'_>> for StoredCell<'_> {
+    fn eq(&self, other: &StoredCell<'_>) -> bool {
         match (self, other) {
             (Self::Counter(check), StoredCell::Counter(other)) => is_same_counter(check, other),
             (Self::Remembered(id, _), StoredCell::Remembered(other, _)) => id == other,

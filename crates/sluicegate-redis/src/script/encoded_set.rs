@@ -1,9 +1,10 @@
 //! One encoded set.
 
+use sluicegate::CellMap;
 use sluicegate_core::{BucketParameters, Check, Operation, Parameters, Set};
 use smallvec::SmallVec;
 
-use super::cells::{Cells, StoredCell};
+use super::cells::{StoredCell, cells_of};
 use super::encode::{Encoder, double};
 use super::key_space::{Counter, CounterName, Fingerprint, KeySpace};
 
@@ -60,11 +61,11 @@ impl EncodedSet {
     /// Encodes a set of at most 64 checks. Its calendar windows have their periods, and it is not
     /// [contradictory](super::is_contradictory).
     pub(crate) fn new(set: &Set<'_>, key_space: &KeySpace) -> Self {
-        let cells = Cells::of(set);
-        let mut encoded: SmallVec<[PackedCell; 2]> = SmallVec::with_capacity(cells.list.len());
+        let cells = cells_of(set);
+        let mut encoded: SmallVec<[PackedCell; 2]> = SmallVec::with_capacity(cells.names().len());
         // Most sets are about one subject, so its key is hashed once.
         let mut known: Option<(&[u8], CounterName)> = None;
-        encoded.extend(cells.list.iter().map(|cell| {
+        encoded.extend(cells.names().iter().map(|cell| {
             let key = cell.check().key();
             let subject = match known {
                 Some((other, subject)) if other == key => subject,
@@ -74,7 +75,7 @@ impl EncodedSet {
             PackedCell::new(cell, subject, key_space)
         }));
         let counters = cells
-            .places
+            .places()
             .iter()
             .map(|place| encoded.get(place.index()).and_then(|cell| cell.counter))
             .map(|counter| counter.unwrap_or(Counter::NONE))
@@ -90,12 +91,12 @@ impl EncodedSet {
         set.checks().iter().map(PlainTake::of).collect::<Option<_>>().map(Contents::Plain)
     }
 
-    fn full(set: &Set<'_>, cells: &Cells<'_>) -> Contents {
+    fn full(set: &Set<'_>, cells: &CellMap<StoredCell<'_>>) -> Contents {
         let mut body = Encoder::default();
-        for (index, (check, place)) in set.checks().iter().zip(&cells.places).enumerate() {
+        for (index, (check, place)) in set.checks().iter().zip(cells.places()).enumerate() {
             let settled = check.settles().and_then(|id| {
                 cells
-                    .list
+                    .names()
                     .iter()
                     .position(|cell| matches!(cell, StoredCell::Remembered(at, _) if *at == id))
             });

@@ -5,7 +5,7 @@ use core::fmt;
 use sluicegate::Applied;
 use sluicegate_core::{Decision, Ruling, Set, decide};
 
-use super::cells::Cells;
+use super::cells::cells_of;
 use super::reply::{ScriptRuling, SetReply};
 
 /// The script and the core ruled differently on the same states.
@@ -52,11 +52,11 @@ pub(crate) fn explain(
     decisions: &mut [Option<Decision>],
 ) -> Result<Applied, Disagreement> {
     let script = answer.ruling;
-    let cells = Cells::of(set);
-    if cells.list.len() != answer.states.len() || decisions.len() < set.checks().len() {
+    let cells = cells_of(set);
+    if cells.names().len() != answer.states.len() || decisions.len() < set.checks().len() {
         return Err(Disagreement { script, core: None });
     }
-    let ruling = decide(set, answer.now, &cells.places, &mut answer.states, decisions);
+    let ruling = decide(set, answer.now, cells.places(), &mut answer.states, decisions);
     if script == ScriptRuling::Decided(ruling) {
         Ok(Applied::by_store(ruling, answer.now))
     } else {

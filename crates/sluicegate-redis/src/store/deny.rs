@@ -6,7 +6,7 @@ use smallvec::SmallVec;
 
 use super::Redis;
 use crate::deny_cache::CachedState;
-use crate::script::{Cells, Counter, EncodedSet};
+use crate::script::{Counter, EncodedSet, cells_of};
 
 impl Redis {
     /// Returns the refusal of a set that the server would certainly refuse.
@@ -38,14 +38,14 @@ impl Redis {
             }
             cached_states.push((counter, cached));
         }
-        let (cached_states, Cells { places, .. }) = (cached_states.into_iter(), Cells::of(set));
+        let cells = cells_of(set);
         let cached_states: SmallVec<[CachedState; 2]> =
-            cached_states.map(|(_, cached)| cached).collect();
+            cached_states.into_iter().map(|(_, cached)| cached).collect();
         // The last possible time on the server is the one most likely to admit, and it refuses.
         let latest = cached_states.iter().map(|cached| cached.at_latest(machine)).max()?;
         let mut states: SmallVec<[State; 2]> =
             cached_states.iter().map(|cached| cached.state.clone()).collect();
-        let ruling = decide(set, latest, &places, &mut states, decisions);
+        let ruling = decide(set, latest, cells.places(), &mut states, decisions);
         let exhausted = |decision: &Option<Decision>| {
             decision.is_some_and(|decision| !decision.is_allowed() && decision.remaining() == 0)
         };
@@ -63,7 +63,7 @@ impl Redis {
             for (state, cached) in states.iter_mut().zip(cached_states) {
                 *state = cached.state;
             }
-            decide(set, earliest, &places, &mut states, decisions);
+            decide(set, earliest, cells.places(), &mut states, decisions);
         }
         self.context.counters.by_memory.one();
         Some(Applied { ruling: Ruling::Refused, now: earliest, by: DecidedBy::Memory })

@@ -1,13 +1,11 @@
 //! Application of a set to all of its counters at once.
 
 mod locked;
-mod optimistic;
 
 use sluicegate_core::{CellRef, Decision, Limit, Set, State, Time, decide, decide_buckets};
 use smallvec::SmallVec;
 
-use self::locked::Pessimistic;
-use self::optimistic::Optimistic;
+use self::locked::LockedSet;
 use super::Memory;
 use super::fingerprint::{Fingerprint, HashKey};
 use super::insert::InsertError;
@@ -15,22 +13,17 @@ use super::overflow::OverflowState;
 use super::sync::Backoff;
 use super::table::{ClaimedCell, FoundCell};
 use super::word::{LimitTag, Word};
+use crate::cell_map::CellMap;
 use crate::clock::Clock;
 use crate::store::Applied;
-
-/// The number of optimistic attempts before the set is locked first.
-const OPTIMISTIC_ATTEMPTS: usize = 4;
-
-/// The number of checks in most requests.
-const FEW: usize = 4;
 
 /// More than in nearly all requests; beyond it, memory is allocated.
 const USUAL: usize = 8;
 
 /// Returns the order of the first `count` fingerprints; `None` if one occurs twice.
 #[inline]
-fn in_order(names: &[Fingerprint; FEW], count: usize) -> Option<[usize; FEW]> {
-    let mut order: [usize; FEW] = std::array::from_fn(|index| index);
+fn in_order<const N: usize>(names: &[Fingerprint; N], count: usize) -> Option<[usize; N]> {
+    let mut order: [usize; N] = std::array::from_fn(|index| index);
     for next in 1..count {
         let mut at = next;
         while at > 0 && names[order[at - 1]] >= names[order[at]] {
@@ -44,44 +37,28 @@ fn in_order(names: &[Fingerprint; FEW], count: usize) -> Option<[usize; FEW]> {
     Some(order)
 }
 
-/// The distinct counters of a set.
+/// The distinct cells of a set.
 struct SetCells {
-    all: SmallVec<[Fingerprint; USUAL]>,
-    places: SmallVec<[CellRef; USUAL]>,
+    cells: CellMap<Fingerprint>,
     /// Their indices in locking order.
     order: SmallVec<[usize; USUAL]>,
 }
 
 impl SetCells {
     fn of(set: &Set<'_>, key: HashKey) -> Self {
-        let mut names = SmallVec::new();
-        let mut places = SmallVec::new();
-        for check in set.checks() {
-            let mut place = CellRef::cell(slot(&mut names, key.counter(check)));
-            if let Some(receipt) = check.settles() {
-                place = place.remembered_in(slot(&mut names, key.receipt(receipt)));
-            }
-            places.push(place);
-        }
-        let mut order: SmallVec<[usize; USUAL]> = (0..names.len()).collect();
-        order.sort_unstable_by_key(|index| names[*index]);
-        Self { all: names, places, order }
+        let cells = CellMap::of(set, |check| key.counter(check), |id, _| key.receipt(id));
+        let mut order: SmallVec<[usize; USUAL]> = (0..cells.names().len()).collect();
+        order.sort_unstable_by_key(|index| cells.names()[*index]);
+        Self { cells, order }
     }
 
     /// Returns the limit of a counter.
     ///
     /// A stored settlement contains the time at which it recovers, so any limit will do for it.
     fn limit<'a>(&self, set: &Set<'a>, index: usize) -> &'a Limit {
-        let met = self.places.iter().position(|place| place.index() == index);
+        let met = self.cells.places().iter().position(|place| place.index() == index);
         set.checks()[met.unwrap_or(0)].limit()
     }
-}
-
-fn slot(names: &mut SmallVec<[Fingerprint; USUAL]>, name: Fingerprint) -> usize {
-    names.iter().position(|known| *known == name).unwrap_or_else(|| {
-        names.push(name);
-        names.len() - 1
-    })
 }
 
 /// The outcome of an attempt to decide a set.
@@ -89,8 +66,6 @@ enum Attempt {
     Decided(Applied),
     /// Another thread interfered.
     Again,
-    /// A counter is locked, or has or needs a record.
-    Lock,
     /// The page of a new key is full.
     Full {
         page: usize,
@@ -102,22 +77,32 @@ enum Attempt {
 impl<C: Clock> Memory<C> {
     /// Decides a few takes on existing buckets that fit their words, the most common sets.
     ///
-    /// The result is that of [`Optimistic`]. `None` if the set is anything else, or another thread
-    /// interfered.
+    /// Decides on the words that it read, and writes if they are unchanged. `None` if the set is
+    /// anything else, or another thread interfered.
     #[inline]
     pub(super) fn decide_buckets(
         &self,
         set: &Set<'_>,
         decisions: &mut [Option<Decision>],
     ) -> Option<Applied> {
-        let count = set.checks().len();
-        if count > FEW {
-            return None;
+        match set.checks().len() {
+            ..=4 => self.decide_few::<4>(set, decisions),
+            ..=8 => self.decide_few::<8>(set, decisions),
+            _ => None,
         }
-        let mut names = [Fingerprint::new(0); FEW];
-        let mut cells = [None; FEW];
-        let mut words = [Word::EMPTY; FEW];
-        let mut times = [Time::EPOCH; FEW];
+    }
+
+    #[inline]
+    fn decide_few<const N: usize>(
+        &self,
+        set: &Set<'_>,
+        decisions: &mut [Option<Decision>],
+    ) -> Option<Applied> {
+        let count = set.checks().len();
+        let mut names = [Fingerprint::new(0); N];
+        let mut cells = [None; N];
+        let mut words = [Word::EMPTY; N];
+        let mut times = [Time::EPOCH; N];
         for (index, check) in set.checks().iter().enumerate() {
             if !check.takes_from_bucket() {
                 return None;
@@ -203,23 +188,14 @@ impl<C: Clock> Memory<C> {
     pub(super) fn decide_set(&self, set: &Set<'_>, decisions: &mut [Option<Decision>]) -> Applied {
         let names = SetCells::of(set, self.key);
         let mut backoff = Backoff::default();
-        let (mut attempts, mut may_evict) = (0, false);
+        let mut may_evict = false;
         loop {
-            let attempt = if attempts < OPTIMISTIC_ATTEMPTS {
-                Optimistic { store: self, set, names: &names, may_evict }.attempt(decisions)
-            } else {
-                Pessimistic { store: self, set, names: &names, may_evict }.attempt(decisions)
-            };
-            match attempt {
+            match (LockedSet { store: self, set, names: &names, may_evict }).attempt(decisions) {
                 Attempt::Decided(applied) => return applied,
-                Attempt::Lock => attempts = OPTIMISTIC_ATTEMPTS,
                 Attempt::Full { page, name, now } => {
                     may_evict = !self.split_page_of(page, name, now);
                 }
-                Attempt::Again => {
-                    attempts += 1;
-                    backoff.wait();
-                }
+                Attempt::Again => backoff.wait(),
             }
         }
     }
@@ -278,7 +254,7 @@ impl<'t> Reservations<'t> {
         let mut claims = Self { claims: SmallVec::new() };
         let new_keys: SmallVec<[(usize, bool); USUAL]> = new_keys.collect();
         for &(index, _) in new_keys.iter().filter(|(_, remembers)| *remembers) {
-            let name = names.all[index];
+            let name = names.cells.names()[index];
             let limit_tag = LimitTag::of(names.limit(set, index));
             match store.claim(name, limit_tag, now, may_evict) {
                 Ok(claimed) => claims.claims.push((index, limit_tag, claimed)),
@@ -291,7 +267,7 @@ impl<'t> Reservations<'t> {
         // cells.
         for &(index, _) in new_keys.iter().filter(|(_, remembers)| !*remembers) {
             let insert_slot =
-                store.table.try_insert_slot(names.all[index]).ok_or(Attempt::Again)?;
+                store.table.try_insert_slot(names.cells.names()[index]).ok_or(Attempt::Again)?;
             if insert_slot.find().is_some() {
                 return Err(Attempt::Again);
             }

@@ -8,7 +8,7 @@ use sluicegate::{
 };
 use sluicegate_core::{State, decide};
 
-use crate::subject::{Cells, MapStore, Subject};
+use crate::subject::{MapStore, Subject, cells_of};
 
 /// The way in which a set is decided.
 #[derive(Debug, Clone, Copy)]
@@ -62,17 +62,17 @@ impl MutexStore {
 
     /// Reads the counters in one critical section, and writes each in one of its own.
     fn in_pieces(&self, set: &Set<'_>) -> (Applied, Vec<Option<Decision>>) {
-        let Cells { names, places } = Cells::of(set);
+        let cells = cells_of(set);
         let mut decisions = vec![None; set.checks().len()];
         let now = self.clock.now();
         let mut states: Vec<State> = {
-            let cells = self.cells();
-            names.iter().map(|name| cells.read(name)).collect()
+            let store = self.cells();
+            cells.names().iter().map(|name| store.read(name)).collect()
         };
-        let ruling = decide(set, now, &places, &mut states, &mut decisions);
-        for (name, state) in names.into_iter().zip(states) {
+        let ruling = decide(set, now, cells.places(), &mut states, &mut decisions);
+        for (name, state) in cells.names().iter().zip(states) {
             thread::yield_now();
-            self.cells().write(name, state);
+            self.cells().write(name.clone(), state);
         }
         (Applied::by_store(ruling, now), decisions)
     }

@@ -7,7 +7,7 @@ use sluicegate_core::{
 use sluicegate_testkit::Server;
 
 use super::steps::{ScriptServer, ScriptVariant, connect};
-use crate::script::cells::{Cells, is_contradictory};
+use crate::script::cells::{cells_of, is_contradictory};
 use crate::script::reply::ScriptRuling;
 use sluicegate_testkit::Rng;
 
@@ -146,7 +146,7 @@ fn a_batch_equals_single_calls() {
             receipts.extend(found.1.iter().flatten().filter_map(|decision| decision.receipt()));
         }
         for set in &sets {
-            for cell in &Cells::of(set).list {
+            for cell in cells_of(set).names() {
                 assert_eq!(together.stored(cell), alone.stored(cell), "{cell:#?}");
             }
         }
@@ -213,7 +213,7 @@ fn compare_scripts(through: ScriptVariant, seed: u64) {
         assert_eq!(answers, expected);
         for (set, mut answer) in sets.iter().zip(answers) {
             ScriptServer::explained(set, &mut answer);
-            for cell in &Cells::of(set).list {
+            for cell in cells_of(set).names() {
                 assert_eq!(quick.stored(cell), full.stored(cell), "{cell:#?}");
             }
         }

@@ -6,7 +6,7 @@ use sluicegate_conformance::Subject;
 use sluicegate_core::{Decision, Ruling, Set, State, Time};
 use sluicegate_testkit::Server;
 
-use crate::script::cells::{Cells, StoredCell};
+use crate::script::cells::{StoredCell, cells_of};
 use crate::script::reply::{ScriptRuling, SetReply};
 use crate::script::{EncodedSet, KeySpace, ScriptCall, ScriptRef, decode_state, explain};
 
@@ -110,8 +110,8 @@ impl ScriptServer {
 
     /// Panics unless the server stores these states in the cells of a set.
     pub(super) fn compare(&mut self, set: &Set<'_>, states: &[State]) {
-        let cells = Cells::of(set);
-        for (cell, expected) in cells.list.iter().zip(states) {
+        let cells = cells_of(set);
+        for (cell, expected) in cells.names().iter().zip(states) {
             let found = self.stored(cell);
             assert_eq!(found, *expected, "what is kept of {cell:#?}");
         }

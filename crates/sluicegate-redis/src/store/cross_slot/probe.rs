@@ -7,7 +7,7 @@ use tokio::time::Instant;
 
 use super::partition::Partition;
 use super::transaction::Transaction;
-use crate::script::{Cells, EncodedSet, SetReply};
+use crate::script::{EncodedSet, SetReply, cells_of};
 use crate::store::Redis;
 use crate::store::subset::{Indexes, refusing, refusing_limit};
 
@@ -22,9 +22,9 @@ impl Redis {
         transaction: &mut Transaction<'_>,
         until: Instant,
     ) -> Option<Time> {
-        let Cells { places, .. } = Cells::of(set);
+        let cells = cells_of(set);
         let is_unknown = |index: &usize| {
-            let place = places.get(*index).map(CellRef::index);
+            let place = cells.places().get(*index).map(CellRef::index);
             place.and_then(|place| transaction.before.get(place)).is_some_and(Option::is_none)
         };
         let unknown: Indexes = (0..set.checks().len()).filter(is_unknown).collect();
@@ -103,9 +103,9 @@ impl Redis {
         if mended.is_empty() {
             return;
         }
-        let Cells { places, .. } = Cells::of(set);
+        let cells = cells_of(set);
         let is_met = |index: &&usize| {
-            places.get(**index).is_some_and(|place| mended.contains(&place.index()))
+            cells.places().get(**index).is_some_and(|place| mended.contains(&place.index()))
         };
         let met: Indexes = checks.iter().filter(is_met).copied().collect();
         self.apply_side_effects(set, terms, &met, until).await;

@@ -5,7 +5,7 @@ use sluicegate_core::{Decision, Ruling, Set, State, Time, decide};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 
-use crate::script::Cells;
+use crate::script::cells_of;
 use crate::store::Redis;
 use crate::store::subset::Subset;
 
@@ -24,7 +24,7 @@ pub(super) struct Transaction<'a> {
 
 impl<'a> Transaction<'a> {
     pub(super) fn of(store: &'a Redis, set: &Set<'_>) -> Self {
-        let before = vec![None; Cells::of(set).list.len()];
+        let before = vec![None; cells_of(set).names().len()];
         Self { store, subsets: Vec::new(), before, probed: Vec::new(), is_open: true }
     }
 }
@@ -38,11 +38,11 @@ impl Transaction<'_> {
         subset: &Subset<'_>,
         before: Vec<State>,
     ) -> Vec<usize> {
-        let whole = Cells::of(set);
+        let whole = cells_of(set);
         let own = set.with_checks(&subset.checks);
         let mut noted = Vec::new();
-        for (cell, state) in Cells::of(&own).list.iter().zip(before) {
-            let place = whole.list.iter().position(|known| known.is_same(cell));
+        for (cell, state) in cells_of(&own).names().iter().zip(before) {
+            let place = whole.names().iter().position(|known| known == cell);
             if let Some(place) = place
                 && let Some(known @ None) = self.before.get_mut(place)
             {
@@ -100,7 +100,7 @@ impl Transaction<'_> {
         decisions: &mut [Option<Decision>],
     ) -> Option<(Ruling, Vec<State>)> {
         let mut states = self.before.iter().cloned().collect::<Option<Vec<State>>>()?;
-        let ruling = decide(set, now, &Cells::of(set).places, &mut states, decisions);
+        let ruling = decide(set, now, cells_of(set).places(), &mut states, decisions);
         Some((ruling, states))
     }
 
@@ -117,7 +117,7 @@ impl Transaction<'_> {
         let unknown = |state: &Option<State>| state.clone().unwrap_or(State::Vacant);
         let mut states: Vec<State> = self.before.iter().map(unknown).collect();
         let mut explained = vec![None; decisions.len()];
-        decide(set, now, &Cells::of(set).places, &mut states, &mut explained);
+        decide(set, now, cells_of(set).places(), &mut states, &mut explained);
         let refused = |decision: Decision| !decision.is_allowed();
         let mut skipped = Vec::new();
         for (index, (decision, explained)) in decisions.iter_mut().zip(explained).enumerate() {

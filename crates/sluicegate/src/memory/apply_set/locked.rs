@@ -1,4 +1,4 @@
-//! Locks the cells of a set, then decides and writes.
+//! The general way to decide a set: lock its cells, then decide and write.
 
 use sluicegate_core::{Decision, Set, State, Time, decide};
 use smallvec::SmallVec;
@@ -11,15 +11,15 @@ use crate::memory::table::FoundCell;
 use crate::memory::word::Word;
 use crate::store::Applied;
 
-/// The pessimistic strategy: lock, then decide and write.
-pub(super) struct Pessimistic<'a, 's, C> {
+/// A set to decide with its cells locked.
+pub(super) struct LockedSet<'a, 's, C> {
     pub(super) store: &'s Memory<C>,
     pub(super) set: &'a Set<'a>,
     pub(super) names: &'a SetCells,
     pub(super) may_evict: bool,
 }
 
-impl<'s, C: Clock> Pessimistic<'_, 's, C> {
+impl<'s, C: Clock> LockedSet<'_, 's, C> {
     pub(super) fn attempt(&self, decisions: &mut [Option<Decision>]) -> Attempt {
         let Self { store, set, names, may_evict } = *self;
         let Some(found) = self.lock_all() else { return Attempt::Again };
@@ -28,7 +28,7 @@ impl<'s, C: Clock> Pessimistic<'_, 's, C> {
         let mut loan = TakenStates::new(self, found, now);
         let new_keys = loan.found.iter().any(Option::is_none);
         let kept = new_keys.then(|| loan.states.clone());
-        let ruling = decide(set, now, &names.places, &mut loan.states, decisions);
+        let ruling = decide(set, now, names.cells.places(), &mut loan.states, decisions);
         if new_keys {
             let absent = loan.found.iter().zip(&loan.states).enumerate();
             let absent: SmallVec<[(usize, bool); USUAL]> = absent
@@ -37,7 +37,7 @@ impl<'s, C: Clock> Pessimistic<'_, 's, C> {
                 .collect();
             match Reservations::all(store, set, names, absent.into_iter(), now, may_evict) {
                 Ok(claims) => claims.fill(|index| {
-                    let (name, limit) = (names.all[index], names.limit(set, index));
+                    let (name, limit) = (names.cells.names()[index], names.limit(set, index));
                     let state = std::mem::take(&mut loan.states[index]);
                     store.file(name, Word::EMPTY, state, limit, now)
                 }),
@@ -56,10 +56,10 @@ impl<'s, C: Clock> Pessimistic<'_, 's, C> {
     fn lock_all(&self) -> Option<SmallVec<[Option<FoundCell<'s>>; USUAL]>> {
         let mut locked = LockedCells { cells: SmallVec::new() };
         let mut all: SmallVec<[Option<FoundCell<'s>>; USUAL]> = SmallVec::new();
-        all.resize(self.names.all.len(), None);
+        all.resize(self.names.cells.names().len(), None);
         for index in &self.names.order {
             let mut backoff = Backoff::default();
-            while let Some(found) = self.store.table.find(self.names.all[*index]) {
+            while let Some(found) = self.store.table.find(self.names.cells.names()[*index]) {
                 if found.word.is_moved() {
                     return None;
                 }
@@ -81,7 +81,7 @@ impl<'s, C: Clock> Pessimistic<'_, 's, C> {
 /// Dropping it puts them back even if deciding panics, because a lost state would be a fresh
 /// budget.
 struct TakenStates<'l, 'a, 's, C: Clock> {
-    by: &'l Pessimistic<'a, 's, C>,
+    by: &'l LockedSet<'a, 's, C>,
     found: SmallVec<[Option<FoundCell<'s>>; USUAL]>,
     states: SmallVec<[State; USUAL]>,
     now: Time,
@@ -89,7 +89,7 @@ struct TakenStates<'l, 'a, 's, C: Clock> {
 
 impl<'l, 'a, 's, C: Clock> TakenStates<'l, 'a, 's, C> {
     fn new(
-        by: &'l Pessimistic<'a, 's, C>,
+        by: &'l LockedSet<'a, 's, C>,
         found: SmallVec<[Option<FoundCell<'s>>; USUAL]>,
         now: Time,
     ) -> Self {
@@ -107,12 +107,12 @@ impl<'l, 'a, 's, C: Clock> TakenStates<'l, 'a, 's, C> {
 
 impl<C: Clock> Drop for TakenStates<'_, '_, '_, C> {
     fn drop(&mut self) {
-        let Pessimistic { store, set, names, .. } = *self.by;
+        let LockedSet { store, set, names, .. } = *self.by;
         for (index, found) in self.found.iter().enumerate() {
             let Some(found) = found else { continue };
             let state = std::mem::take(&mut self.states[index]);
             let limit = names.limit(set, index);
-            let word = store.file(names.all[index], found.word, state, limit, self.now);
+            let word = store.file(names.cells.names()[index], found.word, state, limit, self.now);
             found.cell.unlock(word);
         }
     }

@@ -1,6 +1,6 @@
 //! A small store, threads that use it, and the checks afterwards.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use shuttle::thread;
@@ -21,7 +21,7 @@ pub(super) struct Harness {
     pub(super) clock: ManualClock,
     noted: Mutex<Vec<RecordedStep>>,
     /// Numbers the starts and ends of steps.
-    moments: AtomicUsize,
+    moments: AtomicU64,
 }
 
 impl Harness {
@@ -33,7 +33,7 @@ impl Harness {
     pub(super) fn with_bytes(bytes: usize) -> Self {
         let clock = ManualClock::default();
         let store = MemoryOptions::new().max_bytes(bytes).build_keyed(clock.clone(), HASH_KEY);
-        Self { store, clock, noted: Mutex::default(), moments: AtomicUsize::new(0) }
+        Self { store, clock, noted: Mutex::default(), moments: AtomicU64::new(0) }
     }
 
     /// Makes a cell of the first page unavailable for lookups, claims and moves.
@@ -78,7 +78,7 @@ impl Harness {
 
     fn apply(&self, step: &Step, receipts: Vec<Option<Receipt>>) -> StepResult {
         let begun = self.moments.fetch_add(1, Ordering::Relaxed);
-        let id = ChargeId::from_bits(begun as u128 + 1);
+        let id = ChargeId::from_bits(u128::from(begun) + 1);
         let checks = step.checks(&receipts);
         let mut decisions = vec![None; checks.len()];
         let applied = self.store.decide(&Set::all(&checks, id), &mut decisions);

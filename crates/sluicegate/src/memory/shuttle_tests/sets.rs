@@ -75,10 +75,18 @@ fn a_refused_new_key_is_absent_at_the_same_time() {
 
 /// Sets the units left in a bucket of two, as a take or a refund would.
 fn leave(harness: &Harness, cell: &Cell, left: u64) {
-    let word = cell.word();
     let full_at = harness.clock.now() + Span::from_secs((2 - left) * 43_200);
-    let next = word.with_state(&State::whole_bucket(full_at), harness.store.epoch).unwrap();
-    assert!(cell.swap(word, next), "no other thread writes");
+    loop {
+        let word = cell.word();
+        // A peek that saw a change locks the cell.
+        if !word.is_locked() {
+            let next = word.with_state(&State::whole_bucket(full_at), harness.store.epoch).unwrap();
+            if cell.swap(word, next) {
+                return;
+            }
+        }
+        shuttle::thread::yield_now();
+    }
 }
 
 #[test]
