@@ -1,10 +1,10 @@
-//! The memory store: one cache line per check, under 40 bytes per caller, bounded memory.
+//! The memory store: one cache line per check, about 27 bytes per caller, bounded memory.
 //!
 //! A counter is a [`word`] of 64 bits under a [`fingerprint`] of 64 bits. Four counters fill one
 //! cache line; a check reads one line, decides, and writes the word by one compare-and-swap. A
-//! refusal writes nothing. [Sets](apply_set) read all their words, decide, then lock the words in
-//! the order of their fingerprints and write. A state that does not fit a word is kept in the
-//! [overflow arena](overflow), and the word points to it.
+//! refusal writes nothing. [Sets](apply_set) of present buckets read all their words, decide, then
+//! lock the words in the order of their fingerprints and write; other sets lock first. A state that
+//! does not fit a word is kept in the [overflow arena](overflow), and the word points to it.
 //!
 //! The [`table`] grows by one [page](page_state) of 128 KiB, by [splitting](split) a full one. At
 //! its memory limit the store [evicts](eviction) the least valuable counters.
@@ -126,7 +126,7 @@ impl<C: Clock> Memory<C> {
                 .decide_bucket(set, self.key.counter(check), decisions)
                 .or_else(|| self.decide_recorded(set, decisions)),
             [_] => self.decide_recorded(set, decisions),
-            _ => self.decide_buckets(set, decisions),
+            _ => self.decide_words(set, decisions),
         };
         quickly.unwrap_or_else(|| self.decide_set(set, decisions))
     }

@@ -8,7 +8,7 @@
 //! used  = max(full_at, now) - now            time until full
 //! level = used + (already + cost) * unit     time until full after this request
 //! allowed       <=>  level <= full           full = burst * unit
-//! remaining      =   floor((full - level) / unit)
+//! remaining      =   floor((full - level) / unit)   if refused, with the level without the cost
 //! retry_after    =   ceil(level - full)
 //! ```
 //!

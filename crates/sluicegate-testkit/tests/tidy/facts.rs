@@ -12,7 +12,12 @@ const FACTS: &[(&str, &str, &str, &str)] = &[
         "crates/sluicegate-redis/src/options.rs",
         "DEADLINE: Duration = Duration::from_millis(10)",
     ),
-    ("README.md", "0.71 times", "docs/benchmarks.md", "| allowed | 1 | 39.7 | 30.3 | 19.6 | 56.1 |"),
+    (
+        "README.md",
+        "0.71 times",
+        "docs/benchmarks.md",
+        "| allowed | 1 | 39.7 | 30.3 | 19.6 | 56.1 |",
+    ),
     ("README.md", "27.3 bytes", "docs/benchmarks.md", "| bytes a key, 1 M / 10 M | 27.3 / 27.8 |"),
     ("docs/memory.md", "27.3 bytes", "docs/benchmarks.md", "1 M / 10 M | 27.3 / 27.8 |"),
     (

@@ -62,7 +62,7 @@ impl SetCells {
 }
 
 /// The outcome of an attempt to decide a set.
-enum Attempt {
+enum SetAttempt {
     Decided(Applied),
     /// Another thread interfered.
     Again,
@@ -80,7 +80,7 @@ impl<C: Clock> Memory<C> {
     /// Decides on the words that it read, and writes if they are unchanged. `None` if the set is
     /// anything else, or another thread interfered.
     #[inline]
-    pub(super) fn decide_buckets(
+    pub(super) fn decide_words(
         &self,
         set: &Set<'_>,
         decisions: &mut [Option<Decision>],
@@ -191,11 +191,11 @@ impl<C: Clock> Memory<C> {
         let mut may_evict = false;
         loop {
             match (LockedSet { store: self, set, names: &names, may_evict }).attempt(decisions) {
-                Attempt::Decided(applied) => return applied,
-                Attempt::Full { page, name, now } => {
+                SetAttempt::Decided(applied) => return applied,
+                SetAttempt::Full { page, name, now } => {
                     may_evict = !self.split_page_of(page, name, now);
                 }
-                Attempt::Again => backoff.wait(),
+                SetAttempt::Again => backoff.wait(),
             }
         }
     }
@@ -250,7 +250,7 @@ impl<'t> Reservations<'t> {
         new_keys: impl Iterator<Item = (usize, bool)>,
         now: Time,
         may_evict: bool,
-    ) -> Result<Self, Attempt> {
+    ) -> Result<Self, SetAttempt> {
         let mut claims = Self { claims: SmallVec::new() };
         let new_keys: SmallVec<[(usize, bool); USUAL]> = new_keys.collect();
         for &(index, _) in new_keys.iter().filter(|(_, remembers)| *remembers) {
@@ -258,8 +258,10 @@ impl<'t> Reservations<'t> {
             let limit_tag = LimitTag::of(names.limit(set, index));
             match store.claim(name, limit_tag, now, may_evict) {
                 Ok(claimed) => claims.claims.push((index, limit_tag, claimed)),
-                Err(InsertError::Raced) => return Err(Attempt::Again),
-                Err(InsertError::Full { page }) => return Err(Attempt::Full { page, name, now }),
+                Err(InsertError::Raced) => return Err(SetAttempt::Again),
+                Err(InsertError::Full { page }) => {
+                    return Err(SetAttempt::Full { page, name, now });
+                }
             }
         }
         // The others are not written, but their absence must hold at the same time as the rest.
@@ -267,9 +269,9 @@ impl<'t> Reservations<'t> {
         // cells.
         for &(index, _) in new_keys.iter().filter(|(_, remembers)| !*remembers) {
             let insert_slot =
-                store.table.try_insert_slot(names.cells.names()[index]).ok_or(Attempt::Again)?;
+                store.table.try_insert_slot(names.cells.names()[index]).ok_or(SetAttempt::Again)?;
             if insert_slot.find().is_some() {
-                return Err(Attempt::Again);
+                return Err(SetAttempt::Again);
             }
         }
         Ok(claims)

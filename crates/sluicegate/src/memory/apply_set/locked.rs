@@ -3,7 +3,7 @@
 use sluicegate_core::{Decision, Set, State, Time, decide};
 use smallvec::SmallVec;
 
-use super::{Attempt, LockedCells, Reservations, SetCells, USUAL};
+use super::{LockedCells, Reservations, SetAttempt, SetCells, USUAL};
 use crate::clock::Clock;
 use crate::memory::Memory;
 use crate::memory::sync::Backoff;
@@ -20,9 +20,9 @@ pub(super) struct LockedSet<'a, 's, C> {
 }
 
 impl<'s, C: Clock> LockedSet<'_, 's, C> {
-    pub(super) fn attempt(&self, decisions: &mut [Option<Decision>]) -> Attempt {
+    pub(super) fn attempt(&self, decisions: &mut [Option<Decision>]) -> SetAttempt {
         let Self { store, set, names, may_evict } = *self;
-        let Some(found) = self.lock_all() else { return Attempt::Again };
+        let Some(found) = self.lock_all() else { return SetAttempt::Again };
         // Read under the locks, so that time never goes back for a counter.
         let now = store.clock.now();
         let mut loan = TakenStates::new(self, found, now);
@@ -49,7 +49,7 @@ impl<'s, C: Clock> LockedSet<'_, 's, C> {
         }
         drop(loan);
         store.enforce_bounds(now);
-        Attempt::Decided(Applied::by_store(ruling, now))
+        SetAttempt::Decided(Applied::by_store(ruling, now))
     }
 
     /// Locks all existing counters in order; `None` if one is being moved to another page.
