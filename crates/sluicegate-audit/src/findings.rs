@@ -75,7 +75,7 @@ pub struct Tightest {
     pub length_us: u64,
 }
 
-/// The latency of decisions in microseconds; percentiles to within a 64th.
+/// The latency of decisions in microseconds; percentiles at most a 128th too large.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct LatencyFindings {
     /// The number of decisions with a latency.

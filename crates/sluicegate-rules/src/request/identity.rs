@@ -7,7 +7,7 @@ use crate::keyed_hash::KeyedHasher;
 use crate::plan::key_buffer::KeyBuffer;
 use crate::request::address;
 use crate::request::address::client_ip::Proxies;
-use crate::request::address::prefix::{Prefixes, Subnet};
+use crate::request::address::client_subnet::{ClientSubnet, PrefixLengths};
 use crate::request::host::HostName;
 use crate::request::path::{Folding, Pattern};
 
@@ -40,7 +40,7 @@ pub(crate) enum IdentitySource {
     Host,
     Address {
         proxies: Proxies,
-        prefixes: Prefixes,
+        prefixes: PrefixLengths,
     },
     /// A claim of a token; the token is verified first.
     Claim {
@@ -69,7 +69,7 @@ pub(crate) enum IdentityValue<'r> {
     Missing,
     Bytes(Cow<'r, [u8]>),
     Digest([u8; 16]),
-    Address { address: IpAddr, group: Subnet },
+    Address { address: IpAddr, group: ClientSubnet },
 }
 
 /// A text that no request can have as the value of an identity.

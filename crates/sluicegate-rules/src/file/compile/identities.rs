@@ -3,7 +3,7 @@
 use super::{Compiler, entries, hidden_text};
 use crate::file::load::Document;
 use crate::request::address::client_ip::{ForwardedBy, Proxies, TrustPolicy};
-use crate::request::address::prefix::Prefixes;
+use crate::request::address::client_subnet::PrefixLengths;
 use crate::request::identity::{Identity, IdentitySource, IfMissing};
 use crate::request::path::Pattern;
 use sluicegate_yaml::SourceSpan;
@@ -198,7 +198,7 @@ impl Compiler<'_> {
         };
         let v4 = self.prefix(node, "ipv4_prefix", 32)?;
         let v6 = self.prefix(node, "ipv6_prefix", 64)?;
-        match Prefixes::new(v4, v6) {
+        match PrefixLengths::new(v4, v6) {
             Ok(prefixes) => {
                 Some(IdentitySource::Address { proxies: Proxies { trust, forwarded_by }, prefixes })
             }
@@ -369,7 +369,7 @@ impl IdentitySource {
     fn address() -> Self {
         let proxies =
             Proxies { trust: TrustPolicy::None, forwarded_by: ForwardedBy::XForwardedFor };
-        Self::Address { proxies, prefixes: Prefixes::default() }
+        Self::Address { proxies, prefixes: PrefixLengths::default() }
     }
 
     /// Whether the values of this source are secret by default.

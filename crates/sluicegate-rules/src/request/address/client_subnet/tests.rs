@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use super::*;
 use sluicegate_testkit::Rng;
 
-fn group(address: &str) -> Subnet {
-    Prefixes::default().group(address.parse().unwrap())
+fn group(address: &str) -> ClientSubnet {
+    PrefixLengths::default().group(address.parse().unwrap())
 }
 
 #[test]
@@ -16,7 +16,7 @@ fn a_million_addresses_of_one_subscriber_are_one_group() {
     let expected = group("2001:db8:1:2::");
     for _ in 0..1_000_000 {
         let address = Ipv6Addr::from_bits(network | u128::from(random.number()));
-        assert_eq!(Prefixes::default().group(address.into()), expected);
+        assert_eq!(PrefixLengths::default().group(address.into()), expected);
     }
     assert_ne!(group("2001:db8:1:3::"), expected);
     assert_ne!(group("2001:db8:1:1:ffff:ffff:ffff:ffff"), expected);
@@ -52,7 +52,7 @@ fn two_ipv4_addresses_never_share_a_group() {
         } else {
             Ipv4Addr::from_bits((random.number() >> 32).try_into().unwrap())
         };
-        let prefixes = Prefixes::default();
+        let prefixes = PrefixLengths::default();
         let same = one == other;
         assert_eq!(prefixes.group(one.into()) == prefixes.group(other.into()), same);
         assert_eq!(prefixes.group(in_clothes(one)) == prefixes.group(in_clothes(other)), same);
@@ -72,13 +72,13 @@ fn distinct_groups_have_distinct_bytes() {
             0 => IpAddr::V6(Ipv6Addr::from_bits(bits)),
             _ => IpAddr::V4(Ipv4Addr::from_bits((bits >> 96).try_into().unwrap())),
         };
-        let group = Prefixes::new(v4, v6).unwrap().group(address);
+        let group = PrefixLengths::new(v4, v6).unwrap().group(address);
         groups.insert(group);
         bytes.insert(group.as_bytes().to_vec());
         let length = group.as_bytes().len();
         assert_eq!(length, if address.is_ipv4() { 5 } else { 9 + 8 * usize::from(v6 > 64) });
     }
-    let texts: HashSet<_> = groups.iter().map(Subnet::to_string).collect();
+    let texts: HashSet<_> = groups.iter().map(ClientSubnet::to_string).collect();
     assert_eq!((groups.len(), groups.len()), (bytes.len(), texts.len()));
 }
 
@@ -88,7 +88,7 @@ fn a_group_is_an_address_less_its_last_bits() {
     for prefix in 1..=128 {
         for _ in 0..50 {
             let address = Ipv6Addr::from_bits(random.wide() | 1 << 127);
-            let prefixes = Prefixes::new(32, prefix).unwrap();
+            let prefixes = PrefixLengths::new(32, prefix).unwrap();
             let flipped = |bit: u8| Ipv6Addr::from_bits(address.to_bits() ^ 1 << (127 - bit));
             let of = |address: Ipv6Addr| prefixes.group(address.into());
             assert_ne!(of(flipped(prefix - 1)), of(address), "bit {prefix}");
@@ -118,7 +118,7 @@ fn displays_groups_in_cidr_notation() {
         ),
         (8, 64, "::ffff:10.1.2.3", "10.0.0.0/8", &[8, 10, 0, 0, 0]),
     ] {
-        let group = Prefixes::new(v4, v6).unwrap().group(address.parse().unwrap());
+        let group = PrefixLengths::new(v4, v6).unwrap().group(address.parse().unwrap());
         assert_eq!((group.to_string().as_str(), group.as_bytes()), (text, bytes));
     }
 }
@@ -131,7 +131,7 @@ fn refuses_prefixes_out_of_range() {
         (32, 0, "IPv6 clients cannot be grouped by 0 bits; use 1 to 128"),
         (32, 129, "IPv6 clients cannot be grouped by 129 bits; use 1 to 128"),
     ] {
-        assert_eq!(Prefixes::new(v4, v6).unwrap_err().to_string(), words);
+        assert_eq!(PrefixLengths::new(v4, v6).unwrap_err().to_string(), words);
     }
-    assert_eq!(Prefixes::new(32, 64), Ok(Prefixes::default()));
+    assert_eq!(PrefixLengths::new(32, 64), Ok(PrefixLengths::default()));
 }

@@ -12,18 +12,18 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// translator shows IPv4 clients as IPv6 addresses of one /96, as NAT64 does with `64:ff9b::/96`,
 /// they would all be in one group: 128 bits keep them apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Prefixes {
+pub(crate) struct PrefixLengths {
     v4: u8,
     v6: u8,
 }
 
-impl Default for Prefixes {
+impl Default for PrefixLengths {
     fn default() -> Self {
         Self { v4: 32, v6: 64 }
     }
 }
 
-impl Prefixes {
+impl PrefixLengths {
     /// Creates groups of `v4` and `v6` leading bits; 0 is an error, as all callers would share a
     /// group.
     pub(crate) const fn new(v4: u8, v6: u8) -> Result<Self, PrefixError> {
@@ -37,18 +37,18 @@ impl Prefixes {
     }
 
     /// The group of an address. An IPv4-mapped address is grouped as IPv4.
-    pub(crate) fn group(self, address: IpAddr) -> Subnet {
+    pub(crate) fn group(self, address: IpAddr) -> ClientSubnet {
         match address.to_canonical() {
             IpAddr::V4(address) => {
                 let host = u32::MAX.checked_shr(self.v4.into()).unwrap_or(0);
-                Subnet::of(self.v4, &(address.to_bits() & !host).to_be_bytes())
+                ClientSubnet::of(self.v4, &(address.to_bits() & !host).to_be_bytes())
             }
             IpAddr::V6(address) => {
                 let host = u128::MAX.checked_shr(self.v6.into()).unwrap_or(0);
                 let network = (address.to_bits() & !host).to_be_bytes();
                 match network.first_chunk::<8>() {
-                    Some(half) if self.v6 <= 64 => Subnet::of(self.v6, half),
-                    _ => Subnet::of(self.v6, &network),
+                    Some(half) if self.v6 <= 64 => ClientSubnet::of(self.v6, half),
+                    _ => ClientSubnet::of(self.v6, &network),
                 }
             }
         }
@@ -74,13 +74,13 @@ impl std::error::Error for PrefixError {}
 
 /// The addresses that share a prefix and are counted as one client.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Subnet {
+pub(crate) struct ClientSubnet {
     /// The prefix length, then the network (4 bytes of IPv4, 8 or 16 of IPv6), then zeros.
     bytes: [u8; 17],
     length: u8,
 }
 
-impl Subnet {
+impl ClientSubnet {
     fn of<const N: usize>(prefix: u8, network: &[u8; N]) -> Self {
         let mut bytes = [0; 17];
         let mut length = 0;
@@ -98,7 +98,7 @@ impl Subnet {
     }
 }
 
-impl fmt::Display for Subnet {
+impl fmt::Display for ClientSubnet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [prefix, network @ ..] = self.bytes;
         let (address, whole) = match network.first_chunk::<4>() {
@@ -109,8 +109,8 @@ impl fmt::Display for Subnet {
     }
 }
 
-impl fmt::Debug for Subnet {
+impl fmt::Debug for ClientSubnet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Group({self})")
+        write!(f, "ClientSubnet({self})")
     }
 }
