@@ -14,7 +14,7 @@ use std::sync::atomic::AtomicU32;
 use std::time::Duration;
 
 use sluicegate::{Applied, Batch, CheckError, Clock, Memory, Store};
-use sluicegate_core::{Check, Decision, Operation, Ruling, Scope, Set, Span, State};
+use sluicegate_core::{Check, Decision, Operation, Ruling, Scope, Set, State};
 use smallvec::SmallVec;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
@@ -125,26 +125,21 @@ impl Redis {
         &self.memory
     }
 
-    /// When to release a caller even if the server answers others, or earlier if the caller set a
-    /// limit.
-    fn until(&self, within: Option<Span>) -> Instant {
-        self.context.until(QUEUED, within.map(|within| self.context.now() + Duration::from(within)))
-    }
-
-    /// Decides one set.
+    /// Decides one set, for a caller that gives up at a time if it set a limit.
     async fn decide(
         &self,
         set: &Set<'_>,
         decisions: &mut [Option<Decision>],
+        gives_up: Option<Instant>,
     ) -> Result<Applied, CheckError> {
         match ScopeSplit::of(set) {
             // No rule applies to the request, so there is nothing to decide.
             _ if set.checks().is_empty() => {
                 Ok(Applied::by_store(Ruling::Admitted, self.context.clock.now()))
             }
-            ScopeSplit::Cluster => self.decide_shared(set, decisions).await,
+            ScopeSplit::Cluster => self.decide_shared(set, decisions, gives_up).await,
             ScopeSplit::Node => Ok(self.memory.decide(set, decisions)),
-            ScopeSplit::Both(parts) => self.decide_both(set, parts, decisions).await,
+            ScopeSplit::Both(parts) => self.decide_both(set, parts, decisions, gives_up).await,
         }
     }
 
@@ -153,8 +148,9 @@ impl Redis {
         &self,
         set: &Set<'_>,
         decisions: &mut [Option<Decision>],
+        gives_up: Option<Instant>,
     ) -> Result<Applied, CheckError> {
-        match self.apply_shared(set, decisions).await {
+        match self.apply_shared(set, decisions, gives_up).await {
             Ok(applied) if applied.ruling == Ruling::Refused && self.may_be_held_locally(set) => {
                 // The slots were taken while the server was unavailable, so only this node has
                 // them.
@@ -177,8 +173,9 @@ impl Redis {
         &self,
         set: &Set<'_>,
         decisions: &mut [Option<Decision>],
+        gives_up: Option<Instant>,
     ) -> Result<Applied, ServerError> {
-        self.apply_until(set, decisions, self.until(set.within())).await
+        self.apply_until(set, decisions, self.context.until(QUEUED, gives_up)).await
     }
 
     /// Decides a set on the server or servers that have its counters, by a given deadline.

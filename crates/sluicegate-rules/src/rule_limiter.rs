@@ -70,6 +70,8 @@ impl Evaluation<'_> {
     /// Whether the request is allowed.
     pub fn is_allowed(&self) -> bool {
         match self.planned.outcome() {
+            // A report of past requests refuses nothing.
+            PlanOutcome::Check if self.planned.plan().is_independent() => true,
             PlanOutcome::Check => self.verdict.is_none_or(Verdict::is_allowed),
             PlanOutcome::Free => true,
             PlanOutcome::Blocked | PlanOutcome::Unidentified { .. } => false,

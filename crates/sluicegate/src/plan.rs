@@ -162,6 +162,11 @@ impl<'p> PlanView<'p> {
         PlanView { checks, ..*self }
     }
 
+    /// Returns whether the caller gives up after some time.
+    pub(crate) fn has_deadline(&self) -> bool {
+        self.options.within.is_some()
+    }
+
     /// Returns whether there are shadows.
     #[inline]
     pub(crate) fn has_shadows(&self) -> bool {
@@ -204,9 +209,14 @@ impl<'p> PlanView<'p> {
     /// Returns the set of these checks, all or nothing or independent.
     #[inline]
     pub(crate) fn set(&self, range: Range<usize>) -> Set<'p> {
+        let is_required = range.start < self.required();
         let (checks, id) = (&self.checks[range], next_set_id());
         let PlanOptions { independent, within } = self.options;
-        let set = if independent { Set::independent(checks, id) } else { Set::all(checks, id) };
+        let set = if independent && is_required {
+            Set::independent(checks, id)
+        } else {
+            Set::all(checks, id)
+        };
         set.answered_within(within)
     }
 }

@@ -16,7 +16,7 @@ use crate::error::CheckError;
 /// Each set is charged as a whole or not at all, in one atomic step at the store's own time; the
 /// sets of a batch are decided in their order, each by itself.
 pub trait Store: Send + Sync + 'static {
-    /// The most sets in a batch.
+    /// The most requests whose sets are passed as one batch.
     const BATCH: usize = 16;
 
     /// The clock that is this process's best estimate of the store's time.

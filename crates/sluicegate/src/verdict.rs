@@ -48,7 +48,7 @@ impl Verdict {
     pub(crate) fn unresolved(checks: usize) -> Self {
         // Filled in place, because a verdict is too large to be copied.
         let mut verdict = Self {
-            allowed: true,
+            allowed: false,
             decisions: Decisions::new(),
             strictest: None,
             retry_after: None,
@@ -77,20 +77,28 @@ impl Verdict {
         verdict
     }
 
-    /// Combines the decisions; `applied` has the outcome of each set of the plan.
-    #[inline]
-    pub(crate) fn resolve(&mut self, plan: PlanView<'_>, applied: &[Applied]) {
-        let mut applied = applied.iter();
-        let required = plan.required();
-        if required > 0
-            && let Some(outcome) = applied.next()
-        {
-            self.resolve_required(&plan.checks[..required], *outcome);
+    /// Combines the decisions; `required` is the outcome of the requirements, `shadows` those of
+    /// the shadows.
+    ///
+    /// A shadow that could not be decided has no decisions.
+    pub(crate) fn resolve(
+        &mut self,
+        plan: PlanView<'_>,
+        required: Option<Applied>,
+        shadows: impl Iterator<Item = Option<Applied>>,
+    ) {
+        match required {
+            Some(applied) => self.resolve_required(&plan.checks[..plan.required()], applied),
+            None => self.allowed = true,
         }
-        self.shadows.extend(plan.shadow_ranges().zip(applied).map(|(range, outcome)| {
-            let allowed = outcome.ruling == Ruling::Admitted;
-            ShadowVerdict { first: range.start, allowed, by: outcome.by }
-        }));
+        for (range, outcome) in plan.shadow_ranges().zip(shadows) {
+            if outcome.is_none() {
+                self.decisions[range.clone()].fill(None);
+            }
+            let by = outcome.map(|outcome| outcome.by).unwrap_or_default();
+            let allowed = outcome.is_none_or(|outcome| outcome.ruling == Ruling::Admitted);
+            self.shadows.push(ShadowVerdict { first: range.start, allowed, by });
+        }
     }
 
     /// Combines the decisions on the requirements.
@@ -119,7 +127,7 @@ impl Verdict {
             *own = self.decisions[*place];
         }
         let plan = plan.view();
-        let applied: SmallVec<[Applied; 4]> = plan
+        let outcomes: SmallVec<[Applied; 4]> = plan
             .set_ranges()
             .map(|range| {
                 let place = places[range.start];
@@ -129,7 +137,9 @@ impl Verdict {
                 Applied { ruling, now: Time::EPOCH, by: self.by_of(place) }
             })
             .collect();
-        verdict.resolve(plan, &applied);
+        let mut outcomes = outcomes.into_iter();
+        let required = if plan.required() > 0 { outcomes.next() } else { None };
+        verdict.resolve(plan, required, outcomes.map(Some));
         verdict
     }
 

@@ -14,6 +14,7 @@ mod it {
     mod growth;
     mod limiter;
     mod permits;
+    mod shadow_faults;
     mod shadows;
     mod snapshot;
     mod verdicts;

@@ -1,7 +1,7 @@
 //! The outcome of one limit of a decided request.
 
 use sluicegate::{Check, DecidedBy, Decision, OnStoreError, Operation, Scope, Span};
-use sluicegate_rules::Rule;
+use sluicegate_rules::{Mode, Rule};
 
 use super::RateLimitInfo;
 
@@ -59,12 +59,14 @@ impl<'a> RateLimitInfo<'a> {
         let end = (index + 1..checks.len()).find(begins_term).unwrap_or(checks.len());
         let admits = |made: &Option<Decision>| made.is_some_and(|made| made.is_allowed());
         let without_store = matches!(verdict.by_of(index), DecidedBy::Share | DecidedBy::Policy);
+        let rule = self.rule_of(index);
         Some(LimitOutcome {
             index,
             check,
             decision,
-            rule: self.rule_of(index),
-            is_shadow: index >= self.required,
+            rule,
+            // In a report, the checks of all rules are in one set.
+            is_shadow: index >= self.required || rule.is_some_and(|it| it.mode() == Mode::Shadow),
             is_known: !without_store
                 || check.scope() == Scope::Node
                 || check.outage() == OnStoreError::Local,

@@ -59,54 +59,68 @@ fn is_ordered(set: &Set<'_>) -> bool {
 
 impl Redis {
     pub(super) async fn decide_batch(&self, batch: &mut Batch<'_>) -> Result<(), CheckError> {
-        let strict = |set: &Set<'_>| set.checks().iter().any(Check::is_strict);
+        // The caller's time limit is for all sets. The store's own deadline is for each call.
+        let within = batch.sets().iter().filter_map(Set::within).min();
+        let gives_up = within.map(|within| self.context.now() + Duration::from(within));
         match batch.undecided() {
             ([], _) => return Ok(()),
             ([set], decisions) => {
-                let applied = self.decide(set, decisions).await?;
+                let applied = self.decide(set, decisions, gives_up).await?;
                 batch.push(applied);
                 return Ok(());
             }
             _ => {}
         }
-        // Boxed, so that the future of a single set stays small.
-        if matches!(&*self.topology, Topology::Cluster(_))
+        let strict = |set: &Set<'_>| set.checks().iter().any(Check::is_strict);
+        let one_call = |set: &Set<'_>| matches!(ScopeSplit::of(set), ScopeSplit::Cluster);
+        let side_by_side = matches!(&*self.topology, Topology::Cluster(_))
             || self.context.has_replicas && batch.sets().iter().any(strict)
-        {
-            return Box::pin(self.decide_concurrently(batch)).await;
+            // The sets of one request do not wait for each other.
+            || batch.is_one_request() && !batch.sets().iter().all(one_call);
+        // Boxed, so that the future of a single set stays small.
+        if side_by_side {
+            return Box::pin(self.decide_concurrently(batch, gives_up)).await;
         }
-        Box::pin(self.decide_in_groups(batch)).await
+        Box::pin(self.decide_in_groups(batch, gives_up)).await
     }
 
     /// Decides sets in order, as many in one call as it can take.
-    async fn decide_in_groups(&self, batch: &mut Batch<'_>) -> Result<(), CheckError> {
-        // The caller's time limit is for all sets. The store's own deadline is for each call.
-        let within = batch.sets().iter().filter_map(Set::within).min();
-        let within = within.map(|within| self.context.now() + Duration::from(within));
+    async fn decide_in_groups(
+        &self,
+        batch: &mut Batch<'_>,
+        gives_up: Option<Instant>,
+    ) -> Result<(), CheckError> {
+        let deadlines = if batch.is_one_request() { super::QUEUED } else { QUEUED };
         while let (sets @ [first, ..], decisions) = batch.undecided() {
             let group = self.group(sets);
-            let applied = if group.encoded.len() < 2 {
+            if group.encoded.len() < 2 {
                 let own = &mut decisions[..first.checks().len()];
-                SmallVec::from_elem(self.decide(first, own).await?, 1)
-            } else {
-                let until = self.context.until(QUEUED, within);
-                self.decide_group(group, decisions, until).await?
-            };
+                let applied = self.decide(first, own, gives_up).await?;
+                batch.push(applied);
+                continue;
+            }
+            let until = self.context.until(deadlines, gives_up);
+            let (applied, failed) = self.decide_group(group, decisions, until).await;
             applied.into_iter().for_each(|applied| batch.push(applied));
+            failed.map_or(Ok(()), Err)?;
         }
         Ok(())
     }
 
     /// Decides each set by itself, many concurrently: sets for one server share calls to it. A set
     /// waits for earlier ones where they could overtake each other on a counter.
-    async fn decide_concurrently(&self, batch: &mut Batch<'_>) -> Result<(), CheckError> {
+    async fn decide_concurrently(
+        &self,
+        batch: &mut Batch<'_>,
+        gives_up: Option<Instant>,
+    ) -> Result<(), CheckError> {
         while let (sets @ [_, ..], mut rest) = batch.undecided() {
             let wave = &sets[..wave(sets)];
             let mut futures = Vec::with_capacity(wave.len());
             for set in wave {
                 let (own, after) = rest.split_at_mut(set.checks().len());
                 rest = after;
-                futures.push(self.decide(set, own));
+                futures.push(self.decide(set, own, gives_up));
             }
             for decided in join_all(futures).await {
                 batch.push(decided?);
@@ -136,12 +150,13 @@ impl Redis {
         SetGroup { sets: sets.get(..encoded.len()).unwrap_or_default(), encoded }
     }
 
+    /// Returns the outcomes of the sets up to the first that could not be decided, and its error.
     async fn decide_group(
         &self,
         group: SetGroup<'_>,
         decisions: &mut [Option<Decision>],
         until: Instant,
-    ) -> Result<SmallVec<[Applied; 2]>, CheckError> {
+    ) -> (SmallVec<[Applied; 2]>, Option<CheckError>) {
         let SetGroup { sets, encoded } = group;
         let counters: Vec<_> = encoded.iter().map(counters_of).collect();
         // Sets that the deny cache refuses are left out of the request.
@@ -195,11 +210,12 @@ impl Redis {
                 },
                 None => Err(failure.clone().unwrap_or_else(|| self.unanswered())),
             };
-            applied.push(match explained {
-                Ok(applied) => applied,
-                Err(failure) => self.without_store(set, own, &failure)?,
-            });
+            let decided = explained.or_else(|failure| self.without_store(set, own, &failure));
+            match decided {
+                Ok(outcome) => applied.push(outcome),
+                Err(error) => return (applied, Some(error)),
+            }
         }
-        Ok(applied)
+        (applied, None)
     }
 }

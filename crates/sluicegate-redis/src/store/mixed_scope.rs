@@ -16,8 +16,8 @@ use sluicegate::{Applied, CheckError, Store, next_set_id};
 use sluicegate_core::{Decision, Operation, Ruling, Scope, Set};
 use tokio::time::Instant;
 
-use super::Redis;
 use super::subset::{Indexes, Subset, refusing, takes_queue_place, with_id};
+use super::{QUEUED, Redis};
 use crate::error::ServerError;
 
 /// The scopes of the checks of a set.
@@ -89,13 +89,21 @@ impl Redis {
         set: &Set<'_>,
         subsets: ChecksByScope,
         decisions: &mut [Option<Decision>],
+        gives_up: Option<Instant>,
     ) -> Result<Applied, CheckError> {
         if needs_no_rollback(set) {
-            return Box::pin(self.decide_separately(set, subsets, decisions)).await;
+            return Box::pin(self.decide_separately(set, subsets, decisions, gives_up)).await;
         }
         let subset = Subset::of(set, subsets.node).without_deferred();
         if !set.is_independent() && subset.checks.iter().any(takes_queue_place) {
-            return Box::pin(self.decide_queue_last(set, subset, subsets.cluster, decisions)).await;
+            return Box::pin(self.decide_queue_last(
+                set,
+                subset,
+                subsets.cluster,
+                decisions,
+                gives_up,
+            ))
+            .await;
         }
         let mut node = NodeCharge { store: self, subset, is_open: true };
         let mut cluster = Subset::of(set, subsets.cluster);
@@ -109,7 +117,7 @@ impl Redis {
             return Ok(own);
         }
         let shared = match self
-            .apply_shared(&set.with_checks(&cluster.checks), &mut cluster.decisions)
+            .apply_shared(&set.with_checks(&cluster.checks), &mut cluster.decisions, gives_up)
             .await
         {
             Ok(shared) => shared,
@@ -146,11 +154,12 @@ impl Redis {
         set: &Set<'_>,
         subsets: ChecksByScope,
         decisions: &mut [Option<Decision>],
+        gives_up: Option<Instant>,
     ) -> Result<Applied, CheckError> {
         let mut node = Subset::of(set, subsets.node);
         let mut cluster = Subset::of(set, subsets.cluster);
         let shared = set.with_checks(&cluster.checks);
-        let applied = match self.apply_shared(&shared, &mut cluster.decisions).await {
+        let applied = match self.apply_shared(&shared, &mut cluster.decisions, gives_up).await {
             Ok(applied) => applied,
             Err(failure) => self.without_store(&shared, &mut cluster.decisions, &failure)?,
         };
@@ -169,9 +178,10 @@ impl Redis {
         mut node: Subset<'s>,
         cluster: Indexes,
         decisions: &mut [Option<Decision>],
+        gives_up: Option<Instant>,
     ) -> Result<Applied, CheckError> {
         let mut cluster = Subset::of(set, cluster);
-        let until = self.until(set.within());
+        let until = self.context.until(QUEUED, gives_up);
         let own = set.with_checks(&cluster.checks);
         let shared = match self.apply_until(&own, &mut cluster.decisions, until).await {
             Ok(shared) => shared,

@@ -1,5 +1,7 @@
 //! Dispatch of checks to the store: synchronously if it can decide, else by waiting.
 
+use std::ops::Range;
+
 use sluicegate_core::{Check, Cost, Decision, Limit, Operation, Receipt, Ruling, Set, Time};
 use smallvec::SmallVec;
 
@@ -49,8 +51,8 @@ impl<S: Store> Attempt for CheckPlan<'_, S> {
     }
 }
 
-/// The outcomes of the sets of a plan.
-type SetOutcomes = SmallVec<[Applied; 2]>;
+/// The outcome of each set of some plans.
+type SetOutcomes = SmallVec<[Result<Applied, CheckError>; 1]>;
 
 impl<S: Store> Limiter<S> {
     /// Refunds a charge without waiting for the result.
@@ -122,36 +124,38 @@ impl<S: Store> Limiter<S> {
         if let Some(decision) = self.try_run(check) {
             return Ok(decision);
         }
-        let mut decisions = [None];
-        self.apply_one(PlanView::of_check(check), &mut decisions).await?;
+        let (plan, mut decisions) = (PlanView::of_check(check), [None]);
+        validate_plan(plan)?;
+        let mut outcomes = self.apply(std::slice::from_ref(&plan), &mut decisions).await;
+        outcomes.pop().unwrap_or_else(|| unreachable!("a lone check is one set"))?;
         let [decision] = decisions;
         Ok(decision.unwrap_or_else(|| unreachable!("a lone check is always decided")))
     }
 
     pub(crate) async fn run_plan(&self, plan: PlanView<'_>) -> Result<Verdict, CheckError> {
+        validate_plan(plan)?;
         let mut verdict = Verdict::unresolved(plan.checks.len());
-        let applied = self.apply_one(plan, verdict.places()).await?;
-        verdict.resolve(plan, &applied);
+        let outcomes = self.apply(std::slice::from_ref(&plan), verdict.places()).await;
+        resolve(&mut verdict, plan, &mut outcomes.into_iter())?;
         self.release_shadow_slots(plan, &verdict).await;
         Ok(verdict)
     }
 
     /// Decides plans in their order, each as if it had been sent alone.
-    ///
-    /// The store may find that a calendar window is stale; such a plan is then sent again. Hence a
-    /// plan with a calendar ends its call, as does one with slots in a shadow: the plans behind it
-    /// are sent once it has been decided.
     pub(crate) async fn run_batch(&self, plans: &[Plan<'_>]) -> Vec<Result<Verdict, CheckError>> {
         let mut verdicts = Vec::with_capacity(plans.len());
-        for plans in plans.chunks(S::BATCH) {
-            for plans in plans.split_inclusive(|plan| !is_simple_plan(plan.view())) {
-                match plans.split_last() {
+        for mut plans in plans.chunks(S::BATCH) {
+            while !plans.is_empty() {
+                let last = (0..plans.len()).find(|at| ends_call(&plans[*at], &plans[*at + 1..]));
+                let (call, later) = plans.split_at(last.map_or(plans.len(), |last| last + 1));
+                plans = later;
+                match call.split_last() {
                     // An invalid plan is not sent: the path of a single plan returns its error.
-                    Some((invalid, before)) if validate_all(invalid.checks()).is_err() => {
+                    Some((invalid, before)) if validate_plan(invalid.view()).is_err() => {
                         self.run_call(before, &mut verdicts).await;
                         verdicts.push(self.run_plan(invalid.view()).await);
                     }
-                    _ => self.run_call(plans, &mut verdicts).await,
+                    _ => self.run_call(call, &mut verdicts).await,
                 }
             }
         }
@@ -167,28 +171,14 @@ impl<S: Store> Limiter<S> {
         for plan in views {
             let (own, after) = rest.split_at(plan.checks.len());
             rest = after;
-            let outcomes = outcomes.by_ref().take(plan.set_ranges().count());
-            let verdict = outcomes.collect::<Result<SetOutcomes, _>>().map(|applied| {
-                let mut verdict = Verdict::unresolved(own.len());
-                verdict.places().copy_from_slice(own);
-                verdict.resolve(plan, &applied);
-                verdict
-            });
-            if let Ok(verdict) = &verdict {
-                self.release_shadow_slots(plan, verdict).await;
+            let mut verdict = Verdict::unresolved(own.len());
+            verdict.places().copy_from_slice(own);
+            let resolved = resolve(&mut verdict, plan, &mut outcomes);
+            if resolved.is_ok() {
+                self.release_shadow_slots(plan, &verdict).await;
             }
-            verdicts.push(verdict);
+            verdicts.push(resolved.map(|()| verdict));
         }
-    }
-
-    /// Decides one plan.
-    async fn apply_one(
-        &self,
-        plan: PlanView<'_>,
-        decisions: &mut [Option<Decision>],
-    ) -> Result<SetOutcomes, CheckError> {
-        validate_all(plan.checks)?;
-        self.apply(std::slice::from_ref(&plan), decisions).await.into_iter().collect()
     }
 
     /// Decides valid plans in one call; only the last may have a calendar.
@@ -199,7 +189,7 @@ impl<S: Store> Limiter<S> {
         &self,
         plans: &[PlanView<'_>],
         decisions: &mut [Option<Decision>],
-    ) -> SmallVec<[Result<Applied, CheckError>; 1]> {
+    ) -> SetOutcomes {
         let Some((last, before)) = plans.split_last() else { return SmallVec::new() };
         let in_windows: SmallVec<[Check<'_>; 2]>;
         let mut last_in_windows = *last;
@@ -211,6 +201,9 @@ impl<S: Store> Limiter<S> {
         let all = before.iter().chain([&last_in_windows]);
         let sets: SmallVec<[Set<'_>; 1]> = all.flat_map(PlanView::sets).collect();
         let mut batch = Batch::new(&sets, decisions);
+        if before.is_empty() {
+            batch = batch.of_one_request();
+        }
         let failure = self.apply_batch(&mut batch).await.err();
         let mut outcomes: SmallVec<_> = batch.applied().iter().copied().map(Ok).collect();
         if let Some(failure) = failure {
@@ -272,6 +265,11 @@ impl<S: Store> Limiter<S> {
             })
             .collect();
         if !releases.is_empty() {
+            if plan.has_deadline() {
+                // The caller does not wait for the release beyond it.
+                releases.iter().for_each(|release| self.store().apply_detached(*release));
+                return;
+            }
             let set = Set::independent(&releases, next_set_id());
             let mut decisions: SmallVec<[Option<Decision>; 1]> =
                 releases.iter().map(|_| None).collect();
@@ -284,7 +282,11 @@ impl<S: Store> Limiter<S> {
     /// Decides a batch, without a future if the store can.
     async fn apply_batch(&self, batch: &mut Batch<'_>) -> Result<(), CheckError> {
         self.store().try_apply(batch);
-        if batch.is_decided() { Ok(()) } else { self.store().apply(batch).await }
+        if !batch.is_decided() {
+            self.store().apply(batch).await?;
+            assert!(batch.is_decided(), "a store that does not fail decides every set");
+        }
+        Ok(())
     }
 }
 
@@ -296,12 +298,51 @@ fn validate(check: &Check<'_>) -> Result<(), CheckError> {
     Ok(())
 }
 
-/// Checks the size of a plan and of its keys.
-fn validate_all(checks: &[Check<'_>]) -> Result<(), CheckError> {
-    if checks.len() > Limiter::<Memory>::MAX_CHECKS {
-        return Err(CheckError::TooManyChecks { found: checks.len() });
+/// Resolves a plan by the outcomes of its sets; only that of the requirements can fail it.
+fn resolve(
+    verdict: &mut Verdict,
+    plan: PlanView<'_>,
+    outcomes: &mut impl Iterator<Item = Result<Applied, CheckError>>,
+) -> Result<(), CheckError> {
+    let required = if plan.required() > 0 { outcomes.next() } else { None };
+    // All outcomes of the plan are taken, also if it fails.
+    let shadows: SmallVec<[Option<Applied>; 2]> =
+        plan.shadow_ranges().map(|_| outcomes.next()?.ok()).collect();
+    verdict.resolve(plan, required.transpose()?, shadows.into_iter());
+    Ok(())
+}
+
+/// Checks the size of a plan and of its keys, and that its sets share no counter.
+fn validate_plan(plan: PlanView<'_>) -> Result<(), CheckError> {
+    if plan.checks.len() > Limiter::<Memory>::MAX_CHECKS {
+        return Err(CheckError::TooManyChecks { found: plan.checks.len() });
     }
-    checks.iter().try_for_each(validate)
+    plan.checks.iter().try_for_each(validate)?;
+    let is_shared = |range: Range<usize>| {
+        let (before, own) = (&plan.checks[..range.start], &plan.checks[range]);
+        own.iter().any(|check| before.iter().any(|other| is_same_counter(check, other)))
+    };
+    if plan.shadow_ranges().any(is_shared) {
+        return Err(CheckError::ContradictoryLimits);
+    }
+    Ok(())
+}
+
+fn is_same_counter(check: &Check<'_>, other: &Check<'_>) -> bool {
+    let same = check.limit().name_digest() == other.limit().name_digest();
+    same && check.key() == other.key() && check.limit().name() == other.limit().name()
+}
+
+/// Returns whether the plans behind this one are sent only once it has been decided.
+///
+/// The store may find that a calendar window of a plan is stale; it is then sent again. A slot that
+/// a shadow took for a refused request is released, which a later plan may depend on.
+fn ends_call(plan: &Plan<'_>, later: &[Plan<'_>]) -> bool {
+    let view = plan.view();
+    let slots = || view.shadow_checks().iter().filter(|check| check.limit().holds());
+    let releases = |check: &Check<'_>| slots().any(|slot| is_same_counter(slot, check));
+    !is_simple_plan(view)
+        || slots().next().is_some() && later.iter().any(|it| it.checks().iter().any(releases))
 }
 
 /// Returns whether a check can be passed to the store as it is.
@@ -310,12 +351,15 @@ fn is_simple(check: &Check<'_>) -> bool {
     validate(check).is_ok() && check.limit().calendar().is_none()
 }
 
-/// Returns whether a plan can be passed to the store as it is, and nothing follows its decision.
+/// Returns whether a plan is valid and can be passed to the store as it is.
 #[inline]
 fn is_simple_plan(plan: PlanView<'_>) -> bool {
-    plan.checks.len() <= Limiter::<Memory>::MAX_CHECKS
-        && plan.checks.iter().all(is_simple)
-        && !plan.shadow_checks().iter().any(|check| check.limit().holds())
+    plan.checks.iter().all(is_simple)
+        && if plan.has_shadows() {
+            validate_plan(plan).is_ok()
+        } else {
+            plan.checks.len() <= Limiter::<Memory>::MAX_CHECKS
+        }
 }
 
 /// Returns whether any of these checks counts in calendar periods.

@@ -27,13 +27,25 @@ pub struct Batch<'b> {
     applied: SmallVec<[Applied; 16]>,
     /// The number of checks of the sets that are decided.
     checks: usize,
+    one_request: bool,
 }
 
 impl<'b> Batch<'b> {
     /// Creates a batch; `decisions` has one element for each check, one set after the other.
     #[inline]
     pub fn new(sets: &'b [Set<'b>], decisions: &'b mut [Option<Decision>]) -> Self {
-        Self { sets, decisions, applied: SmallVec::new(), checks: 0 }
+        Self { sets, decisions, applied: SmallVec::new(), checks: 0, one_request: false }
+    }
+
+    /// Marks the sets as those of one request, which waits for the store as a single set does.
+    #[must_use]
+    pub fn of_one_request(self) -> Self {
+        Self { one_request: true, ..self }
+    }
+
+    /// Returns whether all sets are those of one request.
+    pub fn is_one_request(&self) -> bool {
+        self.one_request || self.sets.len() < 2
     }
 
     /// Returns all sets.
