@@ -29,7 +29,7 @@ pub(crate) fn case(seed: u64) -> Case {
         StoreKind::Memory => 1,
         _ => usize::try_from(rng.between(1, 3)).unwrap_or(1),
     };
-    let mut rules = rules::file(&mut rng, nodes);
+    let mut rules = rules::file(&mut rng, store, nodes);
     rules.pages = pages(seed, store);
     let steps = traffic::steps(&mut rng, store, nodes, &rules);
     Case { seed, about: String::new(), breaks: None, store, nodes, rules, steps }

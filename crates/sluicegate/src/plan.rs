@@ -83,7 +83,7 @@ impl<'a> Plan<'a> {
     /// Adds a shadow: checks that are decided as a set of their own and never block.
     ///
     /// They are charged as if they alone were enforced: all of them, if each of them or an
-    /// [alternative](Check::or_else) to it admits, whatever becomes of the requirements.
+    /// [alternative](Check::or_else) to it admits, even if a requirement refuses.
     pub fn observe(&mut self, checks: impl IntoIterator<Item = Check<'a>>) -> &mut Self {
         let first = self.checks().len();
         checks.into_iter().for_each(|check| self.checks.push(check));

@@ -11,11 +11,16 @@ use sluicegate_testkit::Rng;
 /// keeps shares instead of units, and is covered by other tests.
 pub(super) type Changed = HashSet<String>;
 
-/// The file with one thing changed.
-pub(super) fn edited(rng: &mut Rng, file: &RuleFile, changed: &mut Changed) -> RuleFile {
+/// The file with one thing changed. If that is a tier, it is likely that of the user `charged`.
+pub(super) fn edited(
+    rng: &mut Rng,
+    file: &RuleFile,
+    changed: &mut Changed,
+    charged: Option<&str>,
+) -> RuleFile {
     let mut file = file.clone();
     match rng.below(8) {
-        0 | 1 | 4 | 5 if file.tiers.is_some() => change_tier(rng, &mut file, changed),
+        0 | 1 | 4 | 5 if file.tiers.is_some() => change_tier(rng, &mut file, changed, charged),
         2 if file.overrides.is_empty() => {
             let one = overriding(rng, &file);
             file.overrides.extend(one);
@@ -28,17 +33,19 @@ pub(super) fn edited(rng: &mut Rng, file: &RuleFile, changed: &mut Changed) -> R
     file
 }
 
-fn change_tier(rng: &mut Rng, file: &mut RuleFile, changed: &mut Changed) {
+fn change_tier(rng: &mut Rng, file: &mut RuleFile, changed: &mut Changed, charged: Option<&str>) {
     let Some(tiers) = &mut file.tiers else { return };
-    let user = (*rng.pick(&USERS)).to_owned();
+    // The counters of a user that was just charged are in use.
+    let charged = charged.filter(|_| !rng.one_in(4));
+    let user = charged.unwrap_or_else(|| *rng.pick(&USERS)).to_owned();
     if !changed.insert(user.clone()) {
         return;
     }
-    if rng.one_in(3) {
+    let current = tiers.table.get(&user).unwrap_or(&tiers.default);
+    if rng.one_in(4) {
         tiers.table.remove(&user);
-    } else {
-        let tier = rng.pick(&tiers.names).clone();
-        tiers.table.insert(user, tier);
+    } else if let Some(other) = tiers.names.iter().find(|name| *name != current) {
+        tiers.table.insert(user, other.clone());
     }
 }
 

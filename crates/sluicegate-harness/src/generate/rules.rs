@@ -1,8 +1,13 @@
 //! Random rule files: three to eight limits, small enough that traffic reaches their edges.
 
+mod windows;
+
 use std::collections::BTreeMap;
 
+pub(super) use self::windows::{LEASES, requoted};
+use self::windows::{by_tier, windows};
 use super::{METHODS, PATHS, USERS};
+use crate::case::StoreKind;
 use crate::clock::START;
 use crate::rule_file::{
     Algorithm, Cooldown, Cost, HeaderNames, Headers, IfMissing, Limits, ListEntry, OnStoreError,
@@ -11,19 +16,6 @@ use crate::rule_file::{
 use sluicegate_testkit::Rng;
 
 const SECOND: u64 = 1_000_000;
-const PERIODS: [u64; 8] = [
-    SECOND,
-    2 * SECOND,
-    7 * SECOND,
-    10 * SECOND,
-    60 * SECOND,
-    900 * SECOND,
-    3_600 * SECOND,
-    86_400 * SECOND,
-];
-/// Periods that the calendar has, or that divide a day.
-const CALENDAR: [u64; 6] =
-    [SECOND, 10 * SECOND, 60 * SECOND, 3_600 * SECOND, 86_400 * SECOND, 604_800 * SECOND];
 const KEYS: [&[&str]; 9] = [
     &["user"],
     &["user"],
@@ -35,24 +27,55 @@ const KEYS: [&[&str]; 9] = [
     &["room"],
     &[],
 ];
-/// The leases of slots.
-pub(super) const LEASES: [u64; 3] = [5 * SECOND, 60 * SECOND, 600 * SECOND];
 const TIERS: [&str; 2] = ["free", "pro"];
+/// Keys of plain rules whose sets leave the page of a user and return to it.
+const RETURNING: [&[&str]; 4] = [&["user"], &["ip"], &["user"], &["user", "ip"]];
 
-pub(super) fn file(rng: &mut Rng, nodes: usize) -> RuleFile {
+/// The kind of the rules of a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Theme {
+    /// Any rules.
+    Mixed,
+    /// Any rules; all of their quotas are sliding windows.
+    Sliding,
+    /// [`plain_rule`]s, whose keys take turns if `returning`.
+    Plain { returning: bool },
+    /// [`lone_rule`]s.
+    Lone,
+}
+
+impl Theme {
+    fn random(rng: &mut Rng, store: StoreKind) -> Self {
+        match (rng.below(12), store) {
+            (0..=4, _) => Self::Mixed,
+            (5..=6, _) | (7..=9, StoreKind::Memory) => Self::Sliding,
+            (7..=9, _) | (10, StoreKind::Cluster) => Self::Plain { returning: rng.one_in(2) },
+            (_, StoreKind::Memory) => Self::Plain { returning: false },
+            _ => Self::Lone,
+        }
+    }
+}
+
+pub(super) fn file(rng: &mut Rng, store: StoreKind, nodes: usize) -> RuleFile {
     let without_shares = rng.one_in(3);
-    let tiers = rng.one_in(3).then(|| tiers(rng));
+    let theme = Theme::random(rng, store);
+    let is_tiered = match theme {
+        Theme::Mixed => rng.one_in(2),
+        Theme::Plain { .. } => rng.one_in(6),
+        Theme::Sliding | Theme::Lone => rng.one_in(3),
+    };
+    let tiers = is_tiered.then(|| tiers(rng));
     let limits = rng.between(3, 8);
     let mut rules: Vec<Rule> = Vec::new();
     let mut count = 0;
-    let plain = rng.one_in(3);
-    let lone = rng.one_in(2);
-    let most = if plain && lone { 4 } else { 6 };
+    let most = if theme == Theme::Lone { 4 } else { 6 };
     while count < limits && rules.len() < most {
-        let rule = match plain {
-            true if lone => lone_rule(rng, rules.len()),
-            true => plain_rule(rng, rules.len(), nodes),
-            false => rule(rng, rules.len(), tiers.is_some(), nodes),
+        let rule = match theme {
+            Theme::Lone => lone_rule(rng, rules.len()),
+            Theme::Plain { returning } => plain_rule(rng, rules.len(), nodes, returning),
+            Theme::Mixed | Theme::Sliding => {
+                rule(rng, rules.len(), tiers.is_some(), nodes, theme == Theme::Sliding)
+            }
         };
         count += size(&rule);
         rules.push(rule);
@@ -66,11 +89,12 @@ pub(super) fn file(rng: &mut Rng, nodes: usize) -> RuleFile {
         }
     }
     let mut file = RuleFile { tiers, rules, headers: headers(rng), ..RuleFile::default() };
-    if rng.one_in(4) {
+    let returning = theme == Theme::Plain { returning: true };
+    if !returning && rng.one_in(4) {
         let one = overriding(rng, &file);
         file.overrides.extend(one);
     }
-    if rng.one_in(8) {
+    if !returning && rng.one_in(8) {
         let one = overriding(rng, &file);
         file.overrides.extend(one);
     }
@@ -99,14 +123,14 @@ fn lone_rule(rng: &mut Rng, number: usize) -> Rule {
         limits: Limits::Same(vec![window]),
         node_scope: false,
         debt: true,
-        ..plain_rule(rng, number, 1)
+        ..plain_rule(rng, number, 1, false)
     }
 }
 
 /// A rule with only token buckets in whole microseconds: decided by the fast script, several
 /// counters to a page.
-fn plain_rule(rng: &mut Rng, number: usize, nodes: usize) -> Rule {
-    let key = *rng.pick(&[&["user"][..], &["user"], &["ip"], &["user", "ip"]]);
+fn plain_rule(rng: &mut Rng, number: usize, nodes: usize, returning: bool) -> Rule {
+    let key = if returning { RETURNING[number % RETURNING.len()] } else { *rng.pick(&RETURNING) };
     let mut windows: Vec<Window> = Vec::new();
     for period_us in [SECOND, 10 * SECOND, 60 * SECOND, 3_600 * SECOND] {
         if rng.one_in(3) || (windows.is_empty() && period_us > 60 * SECOND) {
@@ -118,7 +142,7 @@ fn plain_rule(rng: &mut Rng, number: usize, nodes: usize) -> Rule {
     Rule {
         name: format!("r{number}"),
         method: None,
-        path: rng.one_in(2).then(|| (*rng.pick(&PATHS)).to_owned()),
+        path: rng.one_in(if returning { 6 } else { 2 }).then(|| (*rng.pick(&PATHS)).to_owned()),
         descriptor: false,
         key: key.iter().map(|one| (*one).to_owned()).collect(),
         if_missing: None,
@@ -127,7 +151,8 @@ fn plain_rule(rng: &mut Rng, number: usize, nodes: usize) -> Rule {
         cooldown: None,
         cost: Cost::Caller,
         shadow: false,
-        node_scope: nodes > 1 && rng.one_in(3),
+        // The first ones of a set that returns to a page are in one call.
+        node_scope: nodes > 1 && (!returning || number > 2) && rng.one_in(2),
         on_store_error: *rng.pick(&[OnStoreError::Local, OnStoreError::Allow, OnStoreError::Deny]),
         debt: false,
         hidden: false,
@@ -156,10 +181,14 @@ fn tiers(rng: &mut Rng) -> Tiers {
     Tiers { table, default: (*rng.pick(&TIERS)).to_owned(), names }
 }
 
-fn rule(rng: &mut Rng, number: usize, tiered: bool, nodes: usize) -> Rule {
+fn rule(rng: &mut Rng, number: usize, tiered: bool, nodes: usize, sliding: bool) -> Rule {
     let name = format!("r{number}");
     let descriptor = rng.one_in(12);
-    let key = if descriptor { &["user", "tenant"][..] } else { *rng.pick(&KEYS) };
+    let key = match () {
+        () if descriptor => &["user", "tenant"][..],
+        () if tiered && rng.one_in(3) => &["user"],
+        () => *rng.pick(&KEYS),
+    };
     let mut rule = Rule {
         name,
         method: (rng.one_in(6) && !descriptor).then(|| (*rng.pick(&METHODS)).to_owned()),
@@ -195,10 +224,10 @@ fn rule(rng: &mut Rng, number: usize, tiered: bool, nodes: usize) -> Rule {
     // Two quotas on one counter are covered by other cases, so only users have tiers and
     // overrides.
     if tiered && by_user(&rule) && !rng.one_in(4) {
-        rule.limits = Limits::ByTier(by_tier(rng));
+        rule.limits = Limits::ByTier(by_tier(rng, sliding));
         rule.fresh_tiers = rng.one_in(4);
     } else {
-        rule.limits = Limits::Same(windows(rng));
+        rule.limits = Limits::Same(windows(rng, sliding));
     }
     let slots_only = all_windows(&rule).all(|window| matches!(window, Window::Slots { .. }));
     let hard = |window: &Window| match window {
@@ -236,87 +265,6 @@ fn cost(rng: &mut Rng) -> Cost {
     }
 }
 
-/// The same windows for each tier with other quotas, so that a change of tier meets its counters.
-fn by_tier(rng: &mut Rng) -> BTreeMap<String, Vec<Window>> {
-    let first = windows(rng);
-    let mut out = BTreeMap::new();
-    for tier in TIERS {
-        if rng.one_in(6) && !out.is_empty() {
-            continue;
-        }
-        let windows = first.iter().map(|window| requoted(rng, *window)).collect();
-        out.insert(tier.to_owned(), windows);
-    }
-    out
-}
-
-/// A window of the same kind and period with another amount.
-pub(super) fn requoted(rng: &mut Rng, window: Window) -> Window {
-    match window {
-        Window::Quota { quota, algorithm } => {
-            let amount = rng.between(1, 8);
-            let burst = quota.burst.map(|_| rng.between(1, 10));
-            Window::Quota { quota: Quota { amount, burst, ..quota }, algorithm }
-        }
-        Window::Slots { lease_us, .. } => Window::Slots { slots: rng.between(1, 3), lease_us },
-    }
-}
-
-fn windows(rng: &mut Rng) -> Vec<Window> {
-    let algorithm = algorithm(rng);
-    let mut out: Vec<Window> = Vec::new();
-    let count = rng.between(1, 3);
-    for _ in 0..count {
-        if rng.one_in(8) && !out.iter().any(|one| matches!(one, Window::Slots { .. })) {
-            let lease_us = *rng.pick(&LEASES);
-            out.push(Window::Slots { slots: rng.between(1, 3), lease_us });
-            continue;
-        }
-        let own = if rng.one_in(3) { self::algorithm(rng) } else { algorithm };
-        let window = quota_window(rng, own);
-        let Window::Quota { quota, .. } = &window else { continue };
-        let period = quota.period_us;
-        let taken =
-            |one: &Window| matches!(one, Window::Quota { quota, .. } if quota.period_us == period);
-        if !out.iter().any(taken) {
-            out.push(window);
-        }
-    }
-    if out.is_empty() {
-        out.push(quota_window(rng, algorithm));
-    }
-    out
-}
-
-fn quota_window(rng: &mut Rng, algorithm: Algorithm) -> Window {
-    let periods: &[u64] = match algorithm {
-        Algorithm::FixedWindow => &CALENDAR,
-        _ => &PERIODS,
-    };
-    let period_us = *rng.pick(periods);
-    let amount = rng.between(1, 8);
-    let burst = (algorithm.is_bucket() && rng.one_in(3)).then(|| rng.between(1, 10));
-    let algorithm = match algorithm {
-        Algorithm::SlidingWindow { strict, .. } => {
-            let slices = *rng.pick(&[1, 2, 4, 5, 10]);
-            Algorithm::SlidingWindow { slices, strict: strict && slices > 1 }
-        }
-        other => other,
-    };
-    Window::Quota { quota: Quota { amount, period_us, burst }, algorithm }
-}
-
-fn algorithm(rng: &mut Rng) -> Algorithm {
-    match rng.below(10) {
-        0..=3 => Algorithm::TokenBucket,
-        4 => Algorithm::LeakyBucket,
-        5 => Algorithm::Queue,
-        6 => Algorithm::FixedWindow,
-        7 => Algorithm::SlidingLog,
-        _ => Algorithm::SlidingWindow { slices: 1, strict: rng.one_in(2) },
-    }
-}
-
 fn soft(rng: &mut Rng) -> Soft {
     let delay_us = *rng.pick(&[100_000, 250_000, 1_000_000]);
     if rng.one_in(2) {
@@ -334,12 +282,12 @@ fn soft(rng: &mut Rng) -> Soft {
 fn cooldown(rng: &mut Rng) -> Cooldown {
     let block_us = *rng.pick(&[5 * SECOND, 60 * SECOND]);
     Cooldown {
-        after: rng.between(1, 4),
+        after: rng.between(1, 3),
         within_us: *rng.pick(&[10 * SECOND, 600 * SECOND]),
         block_us,
-        escalation: rng.one_in(3).then(|| (rng.between(2, 3), 10 * block_us)),
-        pending_us: rng.one_in(2).then(|| *rng.pick(&[2 * SECOND, 10 * SECOND])),
-        reset_on_success: rng.one_in(3),
+        escalation: rng.one_in(2).then(|| (rng.between(2, 3), 10 * block_us)),
+        pending_us: rng.one_in(3).then(|| *rng.pick(&[2 * SECOND, 10 * SECOND])),
+        reset_on_success: rng.one_in(4),
     }
 }
 

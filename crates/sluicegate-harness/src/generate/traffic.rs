@@ -1,12 +1,15 @@
 //! Random traffic that aims at the edges the model names.
 
+mod follow;
+mod groups;
 mod throttles;
 
+use self::follow::Follow;
 use super::edits::{Changed, edited};
 use super::rules::{LEASES, all_windows};
 use super::{ADDRESSES, DEVICE, METHODS, PATHS, ROOMS, TENANTS, USERS};
 use crate::case::{
-    Action, Ended, Fault, OUTAGE_US, Purpose, Request, SLOW_US, Step, StoreKind, Throttle, Via,
+    Action, Ended, Fault, OUTAGE_US, Request, SLOW_US, Step, StoreKind, Throttle, Via,
 };
 use crate::clock::START;
 use crate::edges::Edges;
@@ -37,13 +40,23 @@ pub(super) fn steps(rng: &mut Rng, store: StoreKind, nodes: usize, rules: &RuleF
         refused_by: 0,
         again: false,
         exhausted: None,
+        charged: None,
+        reported: None,
+        follow: None,
+        blocks: blocks(rules),
+        rooms: rules.rules.iter().any(|rule| rule.key.iter().any(|one| one == "room")),
+        cooldowns: rules.rules.iter().any(|rule| rule.cooldown.is_some()),
     };
     traffic.faults = matches!(store, StoreKind::Redis | StoreKind::Valkey) && traffic.rng.one_in(5);
-    traffic.edits = traffic.rng.one_in(3);
+    traffic.edits = match rules.tiers {
+        Some(_) => !traffic.rng.one_in(3),
+        None => traffic.rng.one_in(if store == StoreKind::Cluster { 8 } else { 4 }),
+    };
     traffic.backwards = store == StoreKind::Memory && traffic.rng.one_in(3);
     let queues = rules.rules.iter().flat_map(all_windows).any(is_queue);
-    traffic.slow =
-        store != StoreKind::Memory && !queues && !traffic.edits && !traffic.rng.one_in(4);
+    // With overrides, a call that takes time may charge at its end. The model does not predict it.
+    let is_fixed = !traffic.edits && rules.overrides.is_empty();
+    traffic.slow = store != StoreKind::Memory && !queues && is_fixed && !traffic.rng.one_in(4);
     let count = traffic.rng.between(15, 40);
     let number = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
     let mut steps: Vec<Step> = (1..=count).map(|place| traffic.step(number(place))).collect();
@@ -52,7 +65,7 @@ pub(super) fn steps(rng: &mut Rng, store: StoreKind, nodes: usize, rules: &RuleF
         let node = nodes - 1;
         steps.push(Step { id: number(count + 1), wait_us: 0, node, action: Action::Stop });
     }
-    if alone && traffic.rng.one_in(12) {
+    if alone && traffic.rng.one_in(6) {
         let requests = (0..300).map(|_| Request { cost: Some(0), ..traffic.request() }).collect();
         let action = Action::Load { requests };
         steps.push(Step { id: number(count + 2), wait_us: 0, node: 0, action });
@@ -79,17 +92,36 @@ struct Traffic<'r> {
     /// The node that refused it, and where the next step sends it again.
     refused_by: usize,
     again: bool,
-    /// The last throttle that was refused, and the node that refused it.
+    /// The last throttle of one unit that was refused, and the node that refused it.
     exhausted: Option<(usize, Throttle)>,
+    /// The last request that was charged.
+    charged: Option<Request>,
+    /// The last request that was reported.
+    reported: Option<Request>,
+    /// The steps that follow one which prepared a rare situation.
+    follow: Option<Follow>,
+    /// The lengths of the blocks of sliding windows.
+    blocks: Vec<u64>,
+    /// Whether a rule reads a room from the path.
+    rooms: bool,
+    /// Whether a rule has a cooldown.
+    cooldowns: bool,
 }
 
 impl Traffic<'_> {
     fn step(&mut self, id: u32) -> Step {
-        if self.nodes > 1 && self.refused.is_some() && (self.again || self.rng.one_in(3)) {
+        if self.slow && !self.again && self.refused.is_some() && self.rng.one_in(2) {
+            let node = self.rng.index(self.nodes);
+            return Step { id, wait_us: 0, node, action: self.slow(node) };
+        }
+        if self.nodes > 1 && self.refused.is_some() && (self.again || self.rng.one_in(2)) {
             return self.around_deny_cache(id);
         }
-        if let Some((node, throttle)) = self.exhausted.take().filter(|_| self.rng.one_in(2)) {
+        if let Some((node, throttle)) = self.exhausted.take().filter(|_| !self.rng.one_in(4)) {
             return Step { id, wait_us: 0, node, action: self.refund_between(node, &throttle) };
+        }
+        if let Some(follow) = self.follow.take().filter(|_| !self.rng.one_in(5)) {
+            return self.follow_up(id, follow);
         }
         let wait_us = self.wait();
         self.model.set_now(self.model.now().saturating_add_signed(wait_us));
@@ -118,6 +150,11 @@ impl Traffic<'_> {
 
     fn wait(&mut self) -> i64 {
         let random = |rng: &mut Rng, most: u64| i64::try_from(rng.below(most)).unwrap_or_default();
+        if !self.blocks.is_empty() && self.rng.one_in(4) {
+            let length = *self.rng.pick(&self.blocks);
+            let next = i64::try_from(length - self.model.now() % length).unwrap_or_default();
+            return if self.rng.one_in(2) { next } else { next + random(self.rng, length) };
+        }
         match self.rng.below(20) {
             0..=8 => 0,
             9..=15 => self
@@ -140,8 +177,12 @@ impl Traffic<'_> {
             15..=17 if !self.reserved.is_empty() => self.settle(node),
             18..=20 => self.report(node),
             21 | 27 if self.edits => self.edit(),
+            38 if self.edits && self.model.file().tiers.is_some() => self.edit(),
             22 if self.faults => self.fault(node),
             23 => Action::Look,
+            35 if self.cooldowns => self.report(node),
+            36 if !self.blocks.is_empty() => self.refund_charged(node),
+            37 => self.refund_charged(node),
             24..=26 | 30..=34 if self.slow => self.slow(node),
             _ => self.check(id, node),
         }
@@ -164,12 +205,15 @@ impl Traffic<'_> {
                 return Action::Check { via: Via::Tricked, request };
             }
         }
-        request.reserve = via == Via::Http && self.rng.one_in(4);
+        let often = if self.blocks.is_empty() { 4 } else { 2 };
+        request.reserve = via == Via::Http && self.rng.one_in(often);
         let evaluation = self.model.check(id, node, via, &request);
         self.edges.learn(&evaluation);
         if !evaluation.is_allowed() {
             self.refused = Some(Request { reserve: false, ..request.clone() });
             self.refused_by = node;
+        } else if request.cost != Some(0) {
+            self.charged = Some(Request { reserve: false, second_user: None, ..request.clone() });
         }
         if self.model.has_slot(id) {
             self.held.push((id, self.model.now()));
@@ -188,7 +232,8 @@ impl Traffic<'_> {
             8 => Some(USERS[2]),
             _ => None,
         };
-        let path = if rng.one_in(3) { *rng.pick(&ROOMS) } else { *rng.pick(&PATHS) };
+        let in_room = rng.one_in(if self.rooms { 3 } else { 12 });
+        let path = if in_room { *rng.pick(&ROOMS) } else { *rng.pick(&PATHS) };
         let tenant = match rng.below(6) {
             0..=3 => Some(TENANTS[0]),
             4 => Some(TENANTS[1]),
@@ -216,55 +261,6 @@ impl Traffic<'_> {
         Action::Batch { via, requests }
     }
 
-    fn group(&mut self, node: usize) -> Action {
-        // In subsets of a cross-slot set, takes come before charges and refunds.
-        let apart = self.store == StoreKind::Cluster
-            || self.model.file().rules.iter().any(|rule| rule.node_scope);
-        let mut purpose = self.purpose();
-        let items: Vec<(Request, Purpose)> = (0..self.rng.between(1, 3))
-            .map(|_| {
-                if !apart {
-                    purpose = self.purpose();
-                }
-                let mut request = self.request();
-                if purpose == Purpose::Refund {
-                    request.cost = Some(self.rng.between(1, 9));
-                }
-                if self.rng.one_in(4) {
-                    let Request { user, tenant, .. } = request;
-                    request = Request { user, tenant, ..Request::default() };
-                }
-                if purpose != Purpose::Take && request.cost == Some(0) {
-                    request.cost = None;
-                }
-                (request, purpose)
-            })
-            .filter(|(request, _)| !request.attributes().is_empty())
-            .collect();
-        let mut items = items;
-        if let Some(first) = items.first().cloned().filter(|_| self.rng.one_in(4)) {
-            items.push(first);
-        }
-        if items.is_empty() {
-            return Action::Look;
-        }
-        let (_, parts) = self.model.group(node, &items);
-        for part in &parts {
-            self.edges.learn(part);
-        }
-        Action::Group { items }
-    }
-
-    /// Charges or refunds units of a caller that a deny cache may refuse.
-    fn change_refused(&mut self, node: usize) -> Action {
-        let mut request = self.refused.clone().unwrap_or_default();
-        (request.second_user, request.cost) = (None, Some(self.rng.between(1, 3)));
-        let purpose = if self.rng.one_in(2) { Purpose::Refund } else { Purpose::Charge };
-        let items = vec![(request, purpose)];
-        self.model.group(node, &items);
-        Action::Group { items }
-    }
-
     fn check_refused(&mut self, id: u32) -> Action {
         let via = *self.rng.pick(&[Via::Http, Via::Resp]);
         let request = self.refused.take().unwrap_or_default();
@@ -285,14 +281,6 @@ impl Traffic<'_> {
         Action::Fault { fault: Fault::Slow, request }
     }
 
-    fn purpose(&mut self) -> Purpose {
-        match self.rng.below(8) {
-            0 => Purpose::Charge,
-            1..=3 => Purpose::Refund,
-            _ => Purpose::Take,
-        }
-    }
-
     fn bring_back(&mut self, node: usize) -> Action {
         let (of, since) = *self.rng.pick(&self.held);
         if self.rng.one_in(3) {
@@ -300,6 +288,7 @@ impl Traffic<'_> {
             for lease in LEASES {
                 self.edges.add(since + lease);
             }
+            self.follow = Some(Follow::Renewed { since });
             self.model.renew(node, of);
             Action::Renew { of }
         } else {
@@ -310,28 +299,29 @@ impl Traffic<'_> {
 
     fn settle(&mut self, node: usize) -> Action {
         let of = *self.rng.pick(&self.reserved);
-        let cost = self.rng.below(6);
+        let cost = if self.rng.one_in(3) { 0 } else { self.rng.below(6) };
         self.model.settle(node, of, cost);
         Action::Settle { of, cost }
     }
 
     fn report(&mut self, node: usize) -> Action {
-        let mut request = self.request();
-        request.cost = None;
-        let ended = match self.rng.below(6) {
+        let again = self.reported.take().filter(|_| self.rng.one_in(2));
+        let request = Request { cost: None, ..again.unwrap_or_else(|| self.request()) };
+        let ended = match self.rng.below(7) {
             0 => Ended::Succeeded,
             1 => Ended::Status(200),
             2 => Ended::Status(404),
-            3 => Ended::Failed { failures: self.rng.between(1, 3) },
+            3 | 4 => Ended::Failed { failures: self.rng.between(1, 3) },
             _ => Ended::Status(401),
         };
-        let evaluation = self.model.report(node, &request, ended);
-        self.edges.learn(&evaluation);
-        Action::Report { request, ended }
+        self.reported = Some(request.clone());
+        self.report_of(node, request, ended)
     }
 
     fn edit(&mut self) -> Action {
-        let rules = edited(self.rng, self.model.file(), &mut self.changed);
+        let charged = self.charged.as_ref().and_then(|request| request.user.as_deref());
+        let rules = edited(self.rng, self.model.file(), &mut self.changed, charged);
+        self.follow = Follow::moved(self.model.file(), &rules);
         self.model.edit(rules.clone());
         Action::Edit { rules }
     }
@@ -361,4 +351,15 @@ impl Traffic<'_> {
 
 fn is_queue(window: &Window) -> bool {
     matches!(window, Window::Quota { algorithm: Algorithm::Queue, .. })
+}
+
+/// The lengths of the blocks of all sliding windows of a file.
+fn blocks(rules: &RuleFile) -> Vec<u64> {
+    let length = |window: &Window| match window {
+        Window::Quota { quota, algorithm: Algorithm::SlidingWindow { slices, .. } } => {
+            Some(quota.period_us / slices)
+        }
+        _ => None,
+    };
+    rules.rules.iter().flat_map(all_windows).filter_map(length).collect()
 }

@@ -84,7 +84,12 @@ pub(super) fn invalid_call(why: &str) -> Vec<u8> {
     let mut writer = ProtobufWriter::append(vec![0; PREFIX]);
     writer.number(field::OVERALL_CODE, code(true));
     header(&mut writer, "content-type", Problem::CONTENT_TYPE);
-    let body = json!({"type": "about:blank", "title": "Too Many Requests", "status": STATUS, "detail": why});
+    let body = json!({
+        "type": "about:blank",
+        "title": "Too Many Requests",
+        "status": STATUS,
+        "detail": why,
+    });
     writer.bytes(field::RAW_BODY, body.to_string().as_bytes());
     writer.into_bytes()
 }

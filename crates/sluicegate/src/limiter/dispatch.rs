@@ -183,8 +183,8 @@ impl<S: Store> Limiter<S> {
 
     /// Decides valid plans in one call; only the last may have a calendar.
     ///
-    /// Its windows are those of this process's estimate of the time at first, and of the store's own
-    /// time if that is outside of them. Without a calendar no other clock has to be read.
+    /// Its windows are those of this process's estimate of the time at first, and of the store's
+    /// own time if that is outside of them. Without a calendar no other clock has to be read.
     async fn apply(
         &self,
         plans: &[PlanView<'_>],

@@ -9,7 +9,12 @@ impl Traffic<'_> {
         let via = *self.rng.pick(&[Via::Http, Via::Resp]);
         let count = if self.rng.one_in(2) { 1 } else { self.rng.between(2, 6) };
         let mut throttles: Vec<Throttle> = (0..count).map(|_| self.one_throttle(via)).collect();
-        if via == Via::Resp && self.rng.one_in(2) {
+        if via == Via::Resp && self.rng.one_in(3) {
+            // All units of a bucket, and one more.
+            let first = Throttle { cost: 1, ..throttles[0].clone() };
+            let units = usize::try_from(first.quota.capacity()).unwrap_or(1);
+            throttles = vec![first; units + 1];
+        } else if via == Via::Resp && self.rng.one_in(2) {
             // A unit recovers between two takes of one pipeline.
             let first = throttles[0].clone();
             throttles.push(Throttle { cost: -1, ..first.clone() });
@@ -18,7 +23,8 @@ impl Traffic<'_> {
         for throttle in &throttles {
             let evaluation = self.model.throttle(node, throttle, via == Via::Resp);
             self.edges.learn(&evaluation);
-            if !evaluation.is_allowed() && throttle.algorithm == Algorithm::TokenBucket {
+            let is_one = throttle.algorithm == Algorithm::TokenBucket && throttle.cost == 1;
+            if is_one && !evaluation.is_allowed() {
                 self.exhausted = Some((node, throttle.clone()));
             }
         }
