@@ -24,7 +24,6 @@ pub use self::directory::{Directory, ListKind, TimeRange};
 pub use self::explain::Explanation;
 pub use self::file::load::{DiskFiles, FileSource, InMemoryFiles, UnreadableFile};
 pub use self::file::settings::{Listen, MemorySettings, RedisSettings, SentinelAccess, Settings};
-pub use self::file::store_url::{StoreUrl, StoreUrlError};
 pub use self::file::timestamp::parse_moment;
 pub use self::file::units::{parse_bytes, parse_length};
 pub use self::file::{RuleFile, schema};
