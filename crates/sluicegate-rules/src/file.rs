@@ -5,7 +5,6 @@ pub(crate) mod lint;
 pub(crate) mod load;
 pub(crate) mod schema_tables;
 pub(crate) mod settings;
-pub(crate) mod store_url;
 pub(crate) mod timestamp;
 pub(crate) mod units;
 

@@ -93,6 +93,7 @@ mod permit;
 mod plan;
 mod set_id;
 mod store;
+mod store_url;
 mod verdict;
 
 pub use calendar::period_at;
@@ -116,4 +117,5 @@ pub use sluicegate_core::{
     Quota, QuotaError, Receipt, Refusal, Ruling, Scope, Set, Slices, Span, Spec, State, Take, Time,
 };
 pub use store::{Applied, Batch, DecidedBy, Store, SyncStore};
+pub use store_url::{StoreUrl, StoreUrlError};
 pub use verdict::{Strictest, Verdict};

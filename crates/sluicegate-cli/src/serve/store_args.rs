@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 
 use anyhow::anyhow;
-use sluicegate_rules::{RedisSettings, StoreUrl};
+use sluicegate::StoreUrl;
+use sluicegate_rules::RedisSettings;
 
 use crate::args::ServeArgs;
 use crate::exit::CliError;

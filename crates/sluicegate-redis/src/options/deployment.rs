@@ -1,6 +1,7 @@
-//! Parses how servers are deployed: one, a primary that sentinels name, or a cluster.
+//! Reads how servers are deployed: one, a primary that sentinels name, or a cluster.
 
-use redis::{ConnectionAddr, ConnectionInfo, IntoConnectionInfo};
+use redis::{ConnectionInfo, IntoConnectionInfo};
+use sluicegate::StoreUrl;
 
 use super::OptionsError;
 use crate::address::Address;
@@ -9,8 +10,6 @@ use crate::address::Address;
 const SENTINEL_PORT: u16 = 26_379;
 /// The default port of servers.
 const SERVER_PORT: u16 = 6_379;
-/// The most addresses in a URL; more than needed for sentinels or the seeds of a cluster.
-const MOST: usize = 64;
 
 /// How servers are deployed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,98 +22,28 @@ pub(crate) enum Deployment {
     Cluster { seeds: Vec<Address> },
 }
 
-/// Parses a URL: how servers are deployed, and the settings of connections.
+/// Reads a URL: how servers are deployed, and the settings of connections.
 pub(super) fn read(url: &str) -> Result<(Deployment, ConnectionInfo), OptionsError> {
-    let scheme = url.split_once("://").map_or("", |(scheme, _)| scheme);
-    let (encrypted, kind) = match scheme.split_once('+').unwrap_or((scheme, "")) {
-        ("redis", kind) => (false, kind),
-        ("rediss", kind) => (true, kind),
-        _ => return Err(OptionsError::Scheme { found: scheme.to_owned() }),
+    let url: StoreUrl = url.parse()?;
+    let port = if url.is_sentinel() { SENTINEL_PORT } else { SERVER_PORT };
+    let hosts = url.hosts().iter();
+    let mut addresses: Vec<Address> =
+        hosts.map(|(host, own)| Address::new(host.as_str(), own.unwrap_or(port))).collect();
+    let connection = template(&url, &addresses[0])?;
+    let deployment = match url.primary() {
+        Some(name) => Deployment::Sentinel { sentinels: addresses, name: name.to_owned() },
+        None if url.is_cluster() => Deployment::Cluster { seeds: addresses },
+        None => Deployment::Single(addresses.swap_remove(0)),
     };
-    match kind {
-        "" if !scheme.contains('+') => {
-            let connection = single(url)?;
-            match connection.addr() {
-                ConnectionAddr::Tcp(host, port) | ConnectionAddr::TcpTls { host, port, .. } => {
-                    Ok((Deployment::Single(Address::new(host, *port)), connection))
-                }
-                _ => Err(wrong("it names no host")),
-            }
-        }
-        "sentinel" => {
-            let UrlParts { user, hosts, path } = UrlParts::of(url)?;
-            let (name, database) = path.split_once('/').unwrap_or((path, ""));
-            if name.is_empty() {
-                return Err(wrong("it names no primary, as in redis+sentinel://a,b,c/mymaster"));
-            }
-            let sentinels = addresses(hosts, SENTINEL_PORT)?;
-            let connection = template(encrypted, user, &sentinels, database)?;
-            Ok((Deployment::Sentinel { sentinels, name: name.to_owned() }, connection))
-        }
-        "cluster" => {
-            let UrlParts { user, hosts, path } = UrlParts::of(url)?;
-            if !matches!(path, "" | "0") {
-                return Err(wrong("a cluster has only database 0"));
-            }
-            let seeds = addresses(hosts, SERVER_PORT)?;
-            let connection = template(encrypted, user, &seeds, "")?;
-            Ok((Deployment::Cluster { seeds }, connection))
-        }
-        _ => Err(OptionsError::Scheme { found: scheme.to_owned() }),
-    }
-}
-
-/// `scheme://[user[:password]@]hosts[/path]`
-struct UrlParts<'a> {
-    user: Option<&'a str>,
-    hosts: &'a str,
-    path: &'a str,
-}
-
-impl<'a> UrlParts<'a> {
-    fn of(url: &'a str) -> Result<Self, OptionsError> {
-        let (_, rest) = url.split_once("://").unwrap_or(("", url));
-        if rest.contains(['?', '#']) {
-            return Err(wrong("nothing may follow a `?` or a `#`"));
-        }
-        let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-        let (user, hosts) = match authority.rsplit_once('@') {
-            Some((user, hosts)) => (Some(user), hosts),
-            None => (None, authority),
-        };
-        Ok(Self { user, hosts, path: path.trim_end_matches('/') })
-    }
-}
-
-fn addresses(hosts: &str, port: u16) -> Result<Vec<Address>, OptionsError> {
-    let read = |text: &str| {
-        Address::read(text, Some(port))
-            .ok_or_else(|| wrong("one of its hosts is not a valid host or host:port"))
-    };
-    let addresses = hosts.split(',').map(read).collect::<Result<Vec<_>, _>>()?;
-    if addresses.len() > MOST {
-        return Err(wrong("it names more than 64 hosts"));
-    }
-    Ok(addresses)
+    Ok((deployment, connection))
 }
 
 /// The settings of connections, with the address of the first host.
-fn template(
-    encrypted: bool,
-    user: Option<&str>,
-    hosts: &[Address],
-    database: &str,
-) -> Result<ConnectionInfo, OptionsError> {
-    let scheme = if encrypted { "rediss" } else { "redis" };
-    let user = user.map(|user| format!("{user}@")).unwrap_or_default();
-    let first = hosts.first().ok_or_else(|| wrong("it names no host"))?;
-    single(&format!("{scheme}://{user}{first}/{database}"))
-}
-
-fn single(url: &str) -> Result<ConnectionInfo, OptionsError> {
-    url.into_connection_info().map_err(|error| wrong(error.detail().unwrap_or("it is malformed")))
-}
-
-fn wrong(why: &str) -> OptionsError {
-    OptionsError::Url { why: why.to_owned() }
+fn template(url: &StoreUrl, first: &Address) -> Result<ConnectionInfo, OptionsError> {
+    let scheme = if url.is_encrypted() { "rediss" } else { "redis" };
+    let user = url.reveal_credentials().map(|user| format!("{user}@")).unwrap_or_default();
+    let one = format!("{scheme}://{user}{first}/{}", url.database());
+    one.into_connection_info().map_err(|error| OptionsError::Url {
+        why: error.detail().unwrap_or("it is malformed").to_owned(),
+    })
 }

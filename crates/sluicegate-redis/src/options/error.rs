@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use sluicegate::StoreUrlError;
+
 use super::Options;
 
 /// Why options cannot be used.
@@ -88,3 +90,22 @@ impl fmt::Display for OptionsError {
 }
 
 impl std::error::Error for OptionsError {}
+
+impl From<StoreUrlError> for OptionsError {
+    fn from(error: StoreUrlError) -> Self {
+        let why = match error {
+            StoreUrlError::Scheme { found } => return Self::Scheme { found },
+            StoreUrlError::Host | StoreUrlError::Port => {
+                "one of its hosts is not a valid host or host:port"
+            }
+            StoreUrlError::SeveralHosts => "it is for one server and names several hosts",
+            StoreUrlError::TooManyHosts => "it names more than 64 hosts",
+            StoreUrlError::Primary => "it names no primary, as in redis+sentinel://a,b,c/mymaster",
+            StoreUrlError::Database => "the database is not a number",
+            StoreUrlError::ClusterDatabase => "a cluster has only database 0",
+            StoreUrlError::More => "nothing may follow a `?` or a `#`",
+            StoreUrlError::Letter => "it contains a space or a control character",
+        };
+        Self::Url { why: why.to_owned() }
+    }
+}

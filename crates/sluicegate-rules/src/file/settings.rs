@@ -4,9 +4,7 @@ use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 
-use sluicegate::Span;
-
-use crate::file::store_url::StoreUrl;
+use sluicegate::{Span, StoreUrl};
 
 /// Settings of the program in a rule file; `None` means not set.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -2,12 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use sluicegate::{MemoryOptions, Span};
+use sluicegate::{MemoryOptions, Span, StoreUrl};
 
 use super::{Compiler, hidden_text};
 use crate::file::load::Document;
 use crate::file::settings::{MemorySettings, RedisSettings, SentinelAccess, Settings};
-use crate::file::store_url::StoreUrl;
 use sluicegate_yaml::Diagnostic;
 use sluicegate_yaml::{MapEntry, Node, Scalar};
 

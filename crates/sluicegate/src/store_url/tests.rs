@@ -41,7 +41,7 @@ fn reads_urls_and_hides_their_passwords() {
         assert_eq!(format!("{url:?}"), shown);
         assert_eq!((url.has_username(), url.has_password()), (username, password), "{text}");
         assert_eq!(url.reveal(), text);
-        assert_eq!(Some(url.scheme()), text.split(':').next());
+        assert_eq!(url.is_encrypted(), text.starts_with("rediss"), "{text}");
     }
 }
 
@@ -104,6 +104,22 @@ fn only_sentinel_urls_have_a_primary() {
     ] {
         let url: StoreUrl = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
         assert_eq!((url.primary(), url.is_sentinel()), (primary, primary.is_some()), "{text}");
+    }
+}
+
+#[test]
+fn hosts_and_databases_are_separated() {
+    let host = |name: &str, port| (name.to_owned(), port);
+    for (text, hosts, database) in [
+        ("redis://cache", vec![host("cache", None)], ""),
+        ("redis://ann:p@[::1]:7000/3", vec![host("::1", Some(7_000))], "3"),
+        ("redis+cluster://a:1,[::1]/0", vec![host("a", Some(1)), host("::1", None)], "0"),
+        ("redis+sentinel://a,b:65535/main", vec![host("a", None), host("b", Some(65_535))], ""),
+        ("redis+sentinel://a/main/3", vec![host("a", None)], "3"),
+    ] {
+        let url: StoreUrl = text.parse().unwrap_or_else(|error| panic!("{text}: {error}"));
+        assert_eq!((url.hosts(), url.database()), (&hosts[..], database), "{text}");
+        assert_eq!(url.is_cluster(), text.starts_with("redis+cluster"), "{text}");
     }
 }
 
