@@ -50,7 +50,7 @@ fn slot_of<Q: Hash + ?Sized>(key: &Q) -> usize {
     usize::try_from(hasher.finish() >> (u64::BITS - SLOT_BITS)).unwrap_or(0)
 }
 
-/// A hasher of a few instructions; a caller who makes keys collide slows only itself down.
+/// A hasher of a few instructions; a caller that makes keys collide slows only itself down.
 #[derive(Default)]
 struct SlotHasher(u64);
 

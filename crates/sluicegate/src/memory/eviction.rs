@@ -8,8 +8,8 @@ use super::word::{Epoch, Word};
 /// Weighs counters at one time.
 ///
 /// A recovered counter weighs nothing, because it is equivalent to none. Otherwise a counter
-/// weighs the used share of its capacity, independent of its period: evicting it would grant that share
-/// again.
+/// weighs the used share of its capacity, independent of its period: evicting it would grant that
+/// share again.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EvictionWeight<'s> {
     now: Time,

@@ -41,8 +41,8 @@ impl fmt::Display for StoreUrlError {
         match self {
             Self::Scheme { found } if found.starts_with("valkey") => write!(
                 f,
-                "the scheme `{found}://` is unknown; a Valkey server has the URL of a Redis, {AS_IN}, or \
-                 `rediss://` for TLS"
+                "the scheme `{found}://` is unknown; a Valkey server has the URL of a Redis, {AS_IN}, \
+                 or `rediss://` for TLS"
             ),
             Self::Scheme { found } if found.is_empty() => {
                 write!(f, "this is not the URL of a store; {STORES}")
@@ -52,7 +52,8 @@ impl fmt::Display for StoreUrlError {
             Self::SeveralHosts => write!(
                 f,
                 "the URL of the store has several hosts, and `redis://` is for one server; use \
-                 `redis+sentinel://a,b,c/mymaster` for sentinels, or `redis+cluster://a,b,c` for a cluster"
+                 `redis+sentinel://a,b,c/mymaster` for sentinels, or `redis+cluster://a,b,c` for a \
+                 cluster"
             ),
             Self::TooManyHosts => write!(
                 f,
@@ -66,8 +67,8 @@ impl fmt::Display for StoreUrlError {
             ),
             Self::Primary => write!(
                 f,
-                "the URL of the store does not name the primary of the sentinels; add the name after \
-                 the hosts, as in `redis+sentinel://a,b,c/mymaster`"
+                "the URL of the store does not name the primary of the sentinels; add the name \
+                 after the hosts, as in `redis+sentinel://a,b,c/mymaster`"
             ),
             Self::Database => write!(
                 f,
@@ -82,8 +83,8 @@ impl fmt::Display for StoreUrlError {
             ),
             Self::More => write!(
                 f,
-                "the URL of the store contains `?` or `#`; remove everything from there on, and write \
-                 them in a password as %3F and %23"
+                "the URL of the store contains `?` or `#`; remove everything from there on, and \
+                 write them in a password as %3F and %23"
             ),
             Self::Letter => write!(
                 f,
