@@ -49,6 +49,7 @@ mod resp;
 mod server;
 
 mod inline_limit;
+mod limit_cache;
 
 pub use metrics::reloads::Reloads;
 pub use metrics::snapshots::Snapshots;

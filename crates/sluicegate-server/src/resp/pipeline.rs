@@ -12,7 +12,7 @@ use super::parser;
 use super::parser::{Argument, MAX_COMMAND, ParsedCommand, ProtocolError};
 use super::reply_writer::ReplyWriter;
 use super::session::{self, NextAction, Session};
-use super::throttle::{ThrottleError, Throttles};
+use super::throttle::Throttles;
 use crate::store_stats::StoreStats;
 
 /// The size of the input buffer.
@@ -194,8 +194,7 @@ impl Pipeline {
                         self.arguments.truncate(first);
                         return Ok(NextAction::Continue);
                     }
-                    Err(ThrottleError::Full) => return self.retry(first, session, resp),
-                    Err(ThrottleError::Invalid(error)) => Some(error.to_string()),
+                    Err(error) => Some(error.to_string()),
                 }
             }
             Some(Command::Check) if self.throttles.is_empty() && arguments.len() > 2 => {
@@ -206,7 +205,12 @@ impl Pipeline {
             }
             Some(Command::Throttle) => return Err(MustWait),
             Some(Command::Check) if !self.throttles.is_empty() => {
-                return self.retry(first, session, resp);
+                // Answered again after those before it.
+                return if self.flush(resp) {
+                    self.answer(first, session, resp)
+                } else {
+                    Err(MustWait)
+                };
             }
             _ => None,
         };
@@ -224,17 +228,6 @@ impl Pipeline {
         };
         self.arguments.truncate(first);
         Ok(next)
-    }
-
-    /// Answers a command again after those before it.
-    #[cold]
-    fn retry<S: StoreStats>(
-        &mut self,
-        first: usize,
-        session: &mut Session,
-        resp: &Resp<S>,
-    ) -> Result<NextAction, MustWait> {
-        if self.flush(resp) { self.answer(first, session, resp) } else { Err(MustWait) }
     }
 
     /// Answers an unknown command, or one that checks no limit.

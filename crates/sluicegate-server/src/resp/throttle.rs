@@ -2,18 +2,23 @@
 //!
 //! Commands that arrive together are decided as a batch, without an allocation per command.
 
+mod cell_quota;
 mod error;
-mod limit_cache;
 
-use sluicegate::{Algorithm, Check, Cost, Decision, Limiter, Memory, Operation, Plan, Span, Store};
+use std::sync::Arc;
+
+use sluicegate::{
+    Algorithm, Check, Cost, Decision, Limit, Limiter, Memory, Operation, Plan, Span, Store,
+};
 use smallvec::SmallVec;
 
+use self::cell_quota::CellQuota;
 pub(super) use self::error::ThrottleArgumentError;
-use self::limit_cache::{CacheError, CacheSlot, CellQuota, LimitCache};
 use super::arguments::Arguments;
 use super::integer;
 use super::parser::Argument;
 use super::reply_writer::ReplyWriter;
+use crate::limit_cache::LimitCache;
 use crate::metrics::Metrics;
 
 /// The size of a batch of checks: as many as the memory store prefetches.
@@ -22,31 +27,16 @@ const BATCH: usize = 16;
 /// The queue of throttles to be decided, in order.
 #[derive(Debug, Default)]
 pub(super) struct Throttles {
-    limits: LimitCache,
+    limits: LimitCache<CellQuota>,
     queue: Vec<ThrottleCommand>,
 }
 
 /// A throttle in the queue.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 struct ThrottleCommand {
     key: Argument,
-    limit: CacheSlot,
+    limit: Arc<Limit>,
     quantity: i64,
-}
-
-/// The reason that a throttle cannot be queued.
-#[derive(Debug)]
-pub(super) enum ThrottleError {
-    /// The slot of its limit is in use until the queue is decided.
-    Full,
-    /// An argument is invalid.
-    Invalid(ThrottleArgumentError),
-}
-
-impl From<ThrottleArgumentError> for ThrottleError {
-    fn from(error: ThrottleArgumentError) -> Self {
-        Self::Invalid(error)
-    }
 }
 
 impl Throttles {
@@ -56,13 +46,13 @@ impl Throttles {
 
     /// Queues a command.
     #[inline]
-    pub(super) fn add(&mut self, arguments: Arguments<'_>) -> Result<(), ThrottleError> {
+    pub(super) fn add(&mut self, arguments: Arguments<'_>) -> Result<(), ThrottleArgumentError> {
         let ([_, key, max_burst, count, period], quantity) = match arguments.positions {
             [name, key, burst, count, period] => ([name, key, burst, count, period], None),
             [name, key, burst, count, period, quantity] => {
                 ([name, key, burst, count, period], Some(quantity))
             }
-            _ => return Err(ThrottleArgumentError::Usage.into()),
+            _ => return Err(ThrottleArgumentError::Usage),
         };
         let number = |argument: &Argument| {
             let text = argument.of(arguments.bytes);
@@ -76,14 +66,22 @@ impl Throttles {
         let quantity = quantity.map_or(Ok(1), number)?;
         let bytes = key.of(arguments.bytes).len();
         if bytes > Limiter::<Memory>::MAX_KEY {
-            return Err(ThrottleArgumentError::LongKey { bytes }.into());
+            return Err(ThrottleArgumentError::LongKey { bytes });
         }
-        let limit = self.limits.insert(quota).map_err(|error| match error {
-            CacheError::Occupied => ThrottleError::Full,
-            CacheError::Invalid(error) => error.into(),
-        })?;
+        let limit = match self.limits.get(&quota) {
+            Some(limit) => Arc::clone(limit),
+            None => self.cache(quota)?,
+        };
         self.queue.push(ThrottleCommand { key: *key, limit, quantity });
         Ok(())
+    }
+
+    /// Caches and returns the limit of a quota.
+    #[cold]
+    fn cache(&mut self, quota: CellQuota) -> Result<Arc<Limit>, ThrottleArgumentError> {
+        let limit = Arc::new(quota.limit()?);
+        self.limits.insert(quota, Arc::clone(&limit));
+        Ok(limit)
     }
 
     /// Decides queued throttles while the store needs no waiting, and writes their replies.
@@ -95,10 +93,9 @@ impl Throttles {
         replies: &mut ReplyWriter,
     ) {
         let (mut counts, mut decided) = (OutcomeCounts::default(), 0);
-        let (queue, limits) = (&self.queue, &self.limits);
-        for throttles in queue.chunks(BATCH) {
+        for throttles in self.queue.chunks(BATCH) {
             let checks: SmallVec<[Check<'_>; BATCH]> =
-                throttles.iter().filter_map(|one| one.check(bytes, limits)).collect();
+                throttles.iter().map(|one| one.check(bytes)).collect();
             let mut queued = throttles.iter();
             let made = limiter.try_check_batch(&checks, |decision| {
                 if let Some(throttle) = queued.next() {
@@ -112,7 +109,7 @@ impl Throttles {
             }
         }
         counts.publish(metrics);
-        self.dequeue(decided);
+        self.queue.drain(..decided);
     }
 
     /// Decides the queued throttles, waiting for the store, and writes their replies.
@@ -123,14 +120,12 @@ impl Throttles {
         bytes: &[u8],
         replies: &mut ReplyWriter,
     ) {
-        let checks = self.queue.iter().filter_map(|one| one.check(bytes, &self.limits));
-        let plans: Vec<Plan<'_>> = checks
-            .map(|check| {
-                let mut plan = Plan::new();
-                plan.require(check);
-                plan
-            })
-            .collect();
+        let plans = self.queue.iter().map(|throttle| {
+            let mut plan = Plan::new();
+            plan.require(throttle.check(bytes));
+            plan
+        });
+        let plans: Vec<Plan<'_>> = plans.collect();
         let mut counts = OutcomeCounts::default();
         let verdicts = limiter.check_batch(&plans).await;
         for (throttle, verdict) in self.queue.iter().zip(&verdicts) {
@@ -148,35 +143,24 @@ impl Throttles {
             }
         }
         counts.publish(metrics);
-        self.dequeue(self.queue.len());
-    }
-
-    /// Removes the throttles that have been answered.
-    fn dequeue(&mut self, answered: usize) {
-        if answered >= self.queue.len() {
-            self.queue.clear();
-            self.limits.release();
-        } else {
-            self.queue.drain(..answered);
-        }
+        self.queue.clear();
     }
 }
 
 impl ThrottleCommand {
-    /// Returns the check; the slot always has a limit while the throttle is queued.
     #[inline]
-    fn check<'a>(&self, bytes: &'a [u8], limits: &'a LimitCache) -> Option<Check<'a>> {
-        let check = Check::new(limits.at(self.limit)?, self.key.of(bytes));
+    fn check<'a>(&'a self, bytes: &'a [u8]) -> Check<'a> {
+        let check = Check::new(&self.limit, self.key.of(bytes));
         if self.quantity == 1 {
-            return Some(check);
+            return check;
         }
         // Clamped: a cost above the exact range is above the capacity of any limit, too.
         let cost = Cost::new(self.quantity.unsigned_abs()).unwrap_or(Cost::MAX);
-        Some(if self.quantity < 0 {
+        if self.quantity < 0 {
             check.with_operation(Operation::Refund(cost))
         } else {
             check.cost(cost)
-        })
+        }
     }
 }
 

@@ -2,7 +2,6 @@
 
 pub(in crate::http) mod batch;
 mod body;
-mod quota_cache;
 
 use std::slice::from_ref;
 

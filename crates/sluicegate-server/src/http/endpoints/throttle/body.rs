@@ -1,16 +1,25 @@
 //! Parses the body of a throttle.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use sluicegate::{Algorithm, Check, Cost, Limit, Limiter, Memory, Quota, Slices};
 use sluicegate_http::FieldError;
 use sluicegate_rules::closest_word;
 
-use super::quota_cache;
 use crate::http::json;
 use crate::http::json::{ErrorCollector, Fields, FromJson, JsonValue};
 use crate::inline_limit::limit;
+use crate::limit_cache::LimitCache;
+
+/// The length of the longest quota that is cached.
+const MAX_CACHED: usize = 64;
+
+thread_local! {
+    /// The limits of bare quotas, by their text.
+    static LIMITS: RefCell<LimitCache<String>> = RefCell::default();
+}
 
 /// A throttle: key, limit and cost.
 #[derive(Debug)]
@@ -57,12 +66,15 @@ impl<'a> FromJson<'a> for ThrottleBody<'a> {
     fn from_fields(fields: &mut Fields<'a, ThrottleField>) -> Result<Self, Vec<FieldError>> {
         let mut errors = ErrorCollector::new(fields);
         let key = errors.key(fields.take(ThrottleField::Key));
-        if let Some(limit) = bare_quota(fields).and_then(quota_cache::get) {
+        let quota = bare_quota(fields).filter(|text| text.len() <= MAX_CACHED);
+        if let Some(limit) =
+            quota.and_then(|text| LIMITS.with_borrow(|limits| limits.get(text).cloned()))
+        {
             let cost = errors.cost(fields.take(ThrottleField::Cost));
             let algorithm = Algorithm::TokenBucket;
             return errors.finish(key.map(|key| Self { key, limit, algorithm, cost }));
         }
-        let text = bare_quota(fields).map(str::to_owned);
+        let text = quota.map(str::to_owned);
         let quota = errors.quota(fields.take(ThrottleField::Quota));
         let algorithm = errors.algorithm(fields.take(ThrottleField::Algorithm));
         let cost = errors.cost(fields.take(ThrottleField::Cost));
@@ -73,7 +85,7 @@ impl<'a> FromJson<'a> for ThrottleBody<'a> {
         );
         let limit = errors.limit(quota, algorithm, slices).map(Arc::new);
         if let (Some(text), Some(limit)) = (text, &limit) {
-            quota_cache::insert(text, limit);
+            LIMITS.with_borrow_mut(|limits| limits.insert(text, Arc::clone(limit)));
         }
         let read = match (key, limit, algorithm) {
             (Some(key), Some(limit), Some(algorithm)) => Some(Self { key, limit, algorithm, cost }),
