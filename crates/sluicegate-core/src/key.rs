@@ -2,6 +2,8 @@
 
 use core::borrow::Borrow;
 
+use crate::varint;
+
 /// A key made of several parts.
 ///
 /// Each part is preceded by its length, so `("a_b", "c")` and `("a", "b_c")`, which look
@@ -33,14 +35,24 @@ impl Key {
 
     /// Appends one part to `out` in the encoding of keys.
     pub fn append(out: &mut impl Extend<u8>, part: &[u8]) {
-        // LEB128: the length in groups of seven bits, the last one without the high bit.
-        let mut length = part.len();
-        while length >= 0x80 {
-            out.extend([length.to_le_bytes()[0] | 0x80]);
-            length >>= 7;
-        }
-        out.extend([length.to_le_bytes()[0]]);
+        varint::put(out, part.len() as u64);
         out.extend(part.iter().copied());
+    }
+
+    /// Returns the part at the start of `bytes`, and removes it from them; `None` if it is cut off.
+    ///
+    /// ```
+    /// use sluicegate_core::Key;
+    ///
+    /// let key = Key::of(["tenant-7", "user:42"]);
+    /// let mut left = key.as_ref();
+    /// assert_eq!(Key::read_part(&mut left), Some(&b"tenant-7"[..]));
+    /// assert_eq!(Key::read_part(&mut left), Some(&b"user:42"[..]));
+    /// assert_eq!(Key::read_part(&mut left), None);
+    /// ```
+    pub fn read_part<'b>(bytes: &mut &'b [u8]) -> Option<&'b [u8]> {
+        let length = varint::read(bytes).ok()?;
+        bytes.split_off(..usize::try_from(length).ok()?)
     }
 }
 

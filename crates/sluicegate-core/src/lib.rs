@@ -45,6 +45,7 @@ mod receipt;
 pub(crate) mod set;
 mod state;
 mod time;
+pub mod varint;
 
 pub use calendar::Calendar;
 pub use check::{Check, OnStoreError, Scope};

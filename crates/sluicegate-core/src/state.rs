@@ -3,8 +3,8 @@
 mod codec;
 mod error;
 mod heap_size;
+mod reader;
 mod shift;
-mod varint;
 
 use std::collections::VecDeque;
 

@@ -9,6 +9,7 @@ use hyper::Request;
 use hyper::body::Bytes;
 use hyper::client::conn::http2::{SendRequest, handshake};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use sluicegate_core::varint;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
@@ -112,12 +113,7 @@ fn message(domain: &str, key: u64) -> Bytes {
 /// A length-delimited protobuf field.
 fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
     let mut out = vec![number << 3 | 2];
-    let mut length = bytes.len();
-    while length >= 0x80 {
-        out.push(length.to_le_bytes()[0] | 0x80);
-        length >>= 7;
-    }
-    out.push(length.to_le_bytes()[0]);
+    varint::put(&mut out, bytes.len() as u64);
     out.extend_from_slice(bytes);
     out
 }

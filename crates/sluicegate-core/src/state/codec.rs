@@ -27,13 +27,13 @@
 use core::ops::RangeInclusive;
 use std::collections::VecDeque;
 
-use super::varint;
-use super::varint::VarintReader;
+use super::reader::StateReader;
 use super::{Blocks, Cooling, Holder, Holders, Stamp, State, StateError};
 use crate::exact_time::ExactTime;
 use crate::limit::Limit;
 use crate::quota::Quota;
 use crate::time::{Span, Time};
+use crate::varint;
 
 const VACANT: u8 = 0;
 const WHOLE_BUCKET: u8 = 1;
@@ -123,7 +123,7 @@ impl State {
     /// assert_eq!(State::decode(&mut left), Err(StateError::Incomplete));
     /// ```
     pub fn decode(bytes: &mut &[u8]) -> Result<Self, StateError> {
-        let mut reader = VarintReader { left: bytes };
+        let mut reader = StateReader { left: bytes };
         let state = reader.state()?;
         *bytes = reader.left;
         Ok(state)
@@ -147,7 +147,7 @@ fn put_stamps(out: &mut Vec<u8>, stamps: &[Stamp]) {
     }
 }
 
-impl VarintReader<'_> {
+impl StateReader<'_> {
     fn state(&mut self) -> Result<State, StateError> {
         Ok(match self.byte()? {
             VACANT => State::Vacant,

@@ -4,7 +4,7 @@
 //! that `lua/states.lua` lists. It is converted to the core's encoding and decoded by
 //! [`State::decode`], so that validation is in one place.
 
-use sluicegate_core::{State, StateError, Time};
+use sluicegate_core::{State, StateError, Time, varint};
 
 use super::reply::MalformedReply;
 
@@ -82,13 +82,8 @@ impl Bytes {
         self
     }
 
-    /// Seven bits to a byte, the lowest first, all but the last with the high bit set.
-    fn number(mut self, mut number: u64) -> Self {
-        while number >= 0x80 {
-            self.0.push(number.to_le_bytes()[0] | 0x80);
-            number >>= 7;
-        }
-        self.0.push(number.to_le_bytes()[0]);
+    fn number(mut self, number: u64) -> Self {
+        varint::put(&mut self.0, number);
         self
     }
 }

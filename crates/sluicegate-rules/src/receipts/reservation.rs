@@ -3,24 +3,10 @@
 use sluicegate::{Check, Cost, Decision, Operation, Plan, Receipt, Refusal, Verdict};
 
 use crate::plan::RequestPlan;
-use crate::receipts::token::{self, ReceiptToken, TokenKind, TokenSigner, TokenWriter};
+use crate::receipts::token::{ReceiptKind, ReceiptToken, TokenSigner, TokenWriter};
 use crate::request::context::RequestContext;
 use crate::rule_set::RuleSet;
 use crate::rule_set::rule::Rule;
-
-/// The error for a reservation that was not issued here, or was changed since.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct InvalidReservation;
-
-impl std::fmt::Display for InvalidReservation {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(
-            "this reservation was not issued here; send back the value of `reservation` unchanged",
-        )
-    }
-}
-
-impl std::error::Error for InvalidReservation {}
 
 /// The result of settling a reservation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,7 +60,7 @@ pub(crate) fn write(
     if !verdict.is_allowed() {
         return None;
     }
-    let mut text = TokenWriter::new(TokenKind::Reservation, planned.tier(), signer);
+    let mut text = TokenWriter::new(ReceiptKind::Reservation, planned.tier(), signer);
     let decisions = planned.plan().checks().iter().zip(verdict.decisions()).enumerate();
     for (index, (check, made)) in decisions {
         let (Some(receipt), Some(rule)) = (charge(check, made.as_ref()), planned.rule(index))
@@ -92,14 +78,6 @@ pub(crate) fn write(
 fn charge<'d>(check: &Check<'_>, made: Option<&'d Decision>) -> Option<&'d Receipt> {
     let settled = !check.limit().holds() && !check.limit().counts_failures();
     made.filter(|_| settled).and_then(Decision::receipt)
-}
-
-/// Decodes a reservation.
-pub(crate) fn read(
-    text: &str,
-    signer: TokenSigner<'_>,
-) -> Result<ReceiptToken, InvalidReservation> {
-    token::read(TokenKind::Reservation, text, signer).ok_or(InvalidReservation)
 }
 
 /// The final cost of a charge.

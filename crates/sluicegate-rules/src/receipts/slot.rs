@@ -4,20 +4,8 @@ use sluicegate::{Cost, Operation, Plan, Span, Verdict};
 use sluicegate_core::Parameters;
 
 use crate::plan::RequestPlan;
-use crate::receipts::token::{self, ReceiptToken, TokenEntry, TokenKind, TokenSigner, TokenWriter};
+use crate::receipts::token::{ReceiptKind, ReceiptToken, TokenEntry, TokenSigner, TokenWriter};
 use crate::rule_set::RuleSet;
-
-/// The error for a slot that was not issued here, or was changed since.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct InvalidSlot;
-
-impl std::fmt::Display for InvalidSlot {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("this slot was not issued here; send back the value of `slot` unchanged")
-    }
-}
-
-impl std::error::Error for InvalidSlot {}
 
 /// The result of releasing slots.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,16 +40,11 @@ pub(crate) fn write(
         .filter_map(|(index, made)| Some((held(index)?, made.as_ref()?.receipt()?)))
         .peekable();
     held.peek()?;
-    let mut text = TokenWriter::new(TokenKind::Slot, planned.tier(), signer);
+    let mut text = TokenWriter::new(ReceiptKind::Slot, planned.tier(), signer);
     for (check, receipt) in held {
         text.add(check, receipt, true);
     }
     text.finish()
-}
-
-/// Decodes a slot token.
-pub(crate) fn read(text: &str, signer: TokenSigner<'_>) -> Result<ReceiptToken, InvalidSlot> {
-    token::read(TokenKind::Slot, text, signer).ok_or(InvalidSlot)
 }
 
 /// The plan that releases slots; slots of removed rules are skipped.

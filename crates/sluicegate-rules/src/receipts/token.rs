@@ -3,8 +3,10 @@
 //! A token lists the limits, keys and receipts of the charges, and carries a tag that only a holder
 //! of the secret can compute. So no node has to store tokens, and callers cannot forge them.
 
-use std::fmt::Write as _;
+use std::fmt;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sluicegate::{Check, Key, Limit, Receipt, Scope};
 use sluicegate_core::Parameters;
 
@@ -19,12 +21,38 @@ pub(crate) const MARK: usize = 8;
 
 /// The kind of a token, so that one kind is never accepted as the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum TokenKind {
+pub enum ReceiptKind {
     /// Slots in flight.
     Slot = 1,
     /// An estimated charge that will be settled.
     Reservation = 2,
 }
+
+impl ReceiptKind {
+    /// Returns its name in answers: `slot` or `reservation`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Slot => "slot",
+            Self::Reservation => "reservation",
+        }
+    }
+}
+
+/// The error for a slot or a reservation that was not issued here, or was changed since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct InvalidReceipt {
+    /// What the text should have been.
+    pub kind: ReceiptKind,
+}
+
+impl fmt::Display for InvalidReceipt {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = self.kind.as_str();
+        write!(f, "this {kind} was not issued here; send back the value of `{kind}` unchanged")
+    }
+}
+
+impl std::error::Error for InvalidReceipt {}
 
 /// The key that signs tokens, and the id of the process that issues them.
 #[derive(Debug, Clone, Copy)]
@@ -63,7 +91,7 @@ pub(crate) struct TokenWriter<'a> {
 }
 
 impl<'a> TokenWriter<'a> {
-    pub(crate) fn new(kind: TokenKind, tier: Option<&str>, signer: TokenSigner<'a>) -> Self {
+    pub(crate) fn new(kind: ReceiptKind, tier: Option<&str>, signer: TokenSigner<'a>) -> Self {
         let mut bytes = vec![kind as u8];
         bytes.extend(signer.process);
         Key::append(&mut bytes, tier.unwrap_or_default().as_bytes());
@@ -86,39 +114,15 @@ impl<'a> TokenWriter<'a> {
             return None;
         }
         let tag = self.signer.hasher.mac(&self.bytes);
-        let mut text = String::with_capacity(2 * (TAG + self.bytes.len()));
-        for byte in tag.iter().chain(&self.bytes) {
-            let _ = write!(text, "{byte:02x}");
-        }
-        Some(text)
+        Some(URL_SAFE_NO_PAD.encode([&tag[..], &self.bytes].concat()))
     }
-}
-
-/// Decodes a token; `None` if it has another kind or an invalid tag.
-pub(crate) fn read(kind: TokenKind, text: &str, signer: TokenSigner<'_>) -> Option<ReceiptToken> {
-    let bytes = unhex(text)?;
-    let (tag, bytes) = bytes.split_at_checked(TAG)?;
-    if !signer.hasher.verify(bytes, tag) {
-        return None;
-    }
-    let (own_kind, mut rest) = bytes.split_first()?;
-    let process: [u8; MARK] = *chunk(&mut rest)?;
-    if *own_kind != kind as u8 {
-        return None;
-    }
-    let tier = word(&mut rest)?;
-    let mut entries = Vec::new();
-    while !rest.is_empty() {
-        entries.push(TokenEntry::read(&mut rest)?);
-    }
-    Some(ReceiptToken { is_own: process == signer.process, tier, entries })
 }
 
 impl TokenEntry {
     fn read(rest: &mut &[u8]) -> Option<Self> {
         let (limit, algorithm) = (word(rest)?, word(rest)?);
         let parameters = [number(rest)?, number(rest)?];
-        let key = part(rest)?.into();
+        let key = Key::read_part(rest)?.into();
         let receipt: &[u8; Receipt::BYTES] = chunk(rest)?;
         let receipt = Receipt::from_bytes(receipt)?;
         let [is_priced] = *chunk(rest)?;
@@ -132,6 +136,35 @@ impl TokenEntry {
 }
 
 impl ReceiptToken {
+    /// Decodes a token of this kind.
+    pub(crate) fn read(
+        kind: ReceiptKind,
+        text: &str,
+        signer: TokenSigner<'_>,
+    ) -> Result<Self, InvalidReceipt> {
+        Self::verified(kind, text, signer).ok_or(InvalidReceipt { kind })
+    }
+
+    /// Decodes a token; `None` if it has another kind or an invalid tag.
+    fn verified(kind: ReceiptKind, text: &str, signer: TokenSigner<'_>) -> Option<Self> {
+        let bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
+        let (tag, bytes) = bytes.split_at_checked(TAG)?;
+        if !signer.hasher.verify(bytes, tag) {
+            return None;
+        }
+        let (own_kind, mut rest) = bytes.split_first()?;
+        let process: [u8; MARK] = *chunk(&mut rest)?;
+        if *own_kind != kind as u8 {
+            return None;
+        }
+        let tier = word(&mut rest)?;
+        let mut entries = Vec::new();
+        while !rest.is_empty() {
+            entries.push(TokenEntry::read(&mut rest)?);
+        }
+        Some(Self { is_own: process == signer.process, tier, entries })
+    }
+
     /// The limit that was charged, and its rule; `None` if the rules no longer have it.
     ///
     /// Tiers and overrides have limits of the same name: the one with the same parameters is used,
@@ -184,34 +217,5 @@ fn number(rest: &mut &[u8]) -> Option<u64> {
 }
 
 fn word(rest: &mut &[u8]) -> Option<Box<str>> {
-    str::from_utf8(part(rest)?).ok().map(Into::into)
-}
-
-/// A part that [`Key::append`] wrote.
-fn part<'b>(rest: &mut &'b [u8]) -> Option<&'b [u8]> {
-    let (mut length, mut shift) = (0_usize, 0_u32);
-    loop {
-        let (byte, after) = rest.split_first()?;
-        *rest = after;
-        length |= usize::from(byte & 0x7f).checked_shl(shift)?;
-        if byte & 0x80 == 0 {
-            break;
-        }
-        shift += 7;
-    }
-    let (part, after) = rest.split_at_checked(length)?;
-    *rest = after;
-    Some(part)
-}
-
-fn unhex(text: &str) -> Option<Vec<u8>> {
-    let digit =
-        |letter: &u8| char::from(*letter).to_digit(16).and_then(|digit| u8::try_from(digit).ok());
-    let pairs = text.as_bytes().chunks(2);
-    pairs
-        .map(|pair| match pair {
-            [high, low] => Some(digit(high)? << 4 | digit(low)?),
-            _ => None,
-        })
-        .collect()
+    str::from_utf8(Key::read_part(rest)?).ok().map(Into::into)
 }

@@ -3,17 +3,18 @@
 use sluicegate::{CheckError, Cost, Plan, Store, Verdict};
 
 use super::RuleLimiter;
-use crate::receipts::reservation::{self, InvalidReservation, SettleOutcome, Settlement};
-use crate::receipts::slot::{self, InvalidSlot, ReleaseOutcome, RenewOutcome};
+use crate::receipts::reservation::{SettleOutcome, Settlement};
+use crate::receipts::slot::{self, ReleaseOutcome, RenewOutcome};
+use crate::receipts::token::{InvalidReceipt, ReceiptKind, ReceiptToken};
 
 impl<S: Store> RuleLimiter<S> {
     /// Releases the slots of a token from [`Evaluation::slot`](super::Evaluation::slot).
     pub async fn release(
         &self,
         text: &str,
-    ) -> Result<Result<ReleaseOutcome, CheckError>, InvalidSlot> {
+    ) -> Result<Result<ReleaseOutcome, CheckError>, InvalidReceipt> {
         let rules = self.rules.load();
-        let held = slot::read(text, self.signer(&rules))?;
+        let held = ReceiptToken::read(ReceiptKind::Slot, text, self.signer(&rules))?;
         let verdict = self.check_if_any(&slot::release(&held, &rules)).await;
         Ok(verdict.map(|verdict| held.released(verdict.as_ref())))
     }
@@ -21,9 +22,12 @@ impl<S: Store> RuleLimiter<S> {
     /// Renews the slots of a token from [`Evaluation::slot`](super::Evaluation::slot).
     ///
     /// Their lease starts again from now.
-    pub async fn renew(&self, text: &str) -> Result<Result<RenewOutcome, CheckError>, InvalidSlot> {
+    pub async fn renew(
+        &self,
+        text: &str,
+    ) -> Result<Result<RenewOutcome, CheckError>, InvalidReceipt> {
         let rules = self.rules.load();
-        let held = slot::read(text, self.signer(&rules))?;
+        let held = ReceiptToken::read(ReceiptKind::Slot, text, self.signer(&rules))?;
         let plan = slot::renew(&held, &rules);
         let verdict = self.check_if_any(&plan).await;
         Ok(verdict.map(|verdict| held.renewed(&plan, verdict.as_ref())))
@@ -66,9 +70,9 @@ impl<S: Store> RuleLimiter<S> {
         &self,
         text: &str,
         actual: Cost,
-    ) -> Result<Result<SettleOutcome, CheckError>, InvalidReservation> {
+    ) -> Result<Result<SettleOutcome, CheckError>, InvalidReceipt> {
         let rules = self.rules.load();
-        let token = reservation::read(text, self.signer(&rules))?;
+        let token = ReceiptToken::read(ReceiptKind::Reservation, text, self.signer(&rules))?;
         let settlement = Settlement::new(&token, &rules, actual);
         let verdict = self.check_if_any(&settlement.plan).await;
         Ok(verdict.map(|verdict| settlement.settled(verdict.as_ref())))

@@ -1,11 +1,14 @@
 //! Tests of reservations: an estimate is charged, and settled once to the actual cost.
 
 use sluicegate::{Cost, Refusal, Span};
-use sluicegate_rules::{Evaluation, InvalidReservation, SettleOutcome};
+use sluicegate_rules::{Evaluation, InvalidReceipt, ReceiptKind, SettleOutcome};
 
 use sluicegate_testkit::at_once;
 
 use crate::harness::{Call, TestLimiter};
+
+/// The error for a text that is no reservation.
+const INVALID: InvalidReceipt = InvalidReceipt { kind: ReceiptKind::Reservation };
 
 const TOKENS: &str = "
 secret: abcdefghijklmnopqrstuvwxyz0123456789
@@ -30,7 +33,7 @@ fn text(answer: &Evaluation<'_>) -> Option<String> {
     answer.reservation()
 }
 
-fn tried(gate: &TestLimiter, text: &str, actual: u64) -> Result<SettleOutcome, InvalidReservation> {
+fn tried(gate: &TestLimiter, text: &str, actual: u64) -> Result<SettleOutcome, InvalidReceipt> {
     at_once(gate.gate.settle(text, Cost::new(actual).unwrap())).map(Result::unwrap)
 }
 
@@ -102,7 +105,7 @@ fn a_reservation_is_valid_on_every_node_with_the_secret() {
     assert_eq!(left(&gate, &ann()), [9, 900, 4_900]);
     let stranger = gate.another(&TOKENS.replace("abc", "xyz"));
     let text = reserve(&gate, &ann().cost(600));
-    assert_eq!(tried(&stranger, &text, 0), Err(InvalidReservation));
+    assert_eq!(tried(&stranger, &text, 0), Err(INVALID));
 }
 
 #[test]
@@ -127,25 +130,21 @@ fn modified_reservations_and_slots_are_refused() {
                  { name: slots, key: user, limit: { concurrent: 9 } }]",
     );
     let slot = gate.admit(1, &ann()).slot.unwrap();
-    assert_eq!(tried(&gate, &slot, 0), Err(InvalidReservation));
+    assert_eq!(tried(&gate, &slot, 0), Err(INVALID));
     let text = reserve(&gate, &ann().cost(10));
     assert!(at_once(gate.gate.release(&text)).is_err(), "a reservation is not a slot");
     assert!(at_once(gate.gate.renew(&text)).is_err());
     let mut forged = text.clone().into_bytes();
     for at in 0..forged.len() {
         let letter = forged[at];
-        forged[at] = if letter == b'0' { b'1' } else { b'0' };
-        assert_eq!(
-            tried(&gate, str::from_utf8(&forged).unwrap(), 0),
-            Err(InvalidReservation),
-            "{at}"
-        );
+        forged[at] = if letter == b'A' { b'B' } else { b'A' };
+        assert_eq!(tried(&gate, str::from_utf8(&forged).unwrap(), 0), Err(INVALID), "{at}");
         forged[at] = letter;
     }
     for end in 0..text.len() {
-        assert_eq!(tried(&gate, &text[..end], 0), Err(InvalidReservation), "{end}");
+        assert_eq!(tried(&gate, &text[..end], 0), Err(INVALID), "{end}");
     }
-    assert_eq!(tried(&gate, &format!("{text}00"), 0), Err(InvalidReservation));
+    assert_eq!(tried(&gate, &format!("{text}AAAA"), 0), Err(INVALID));
     assert!(settle(&gate, &text, 0).is_settled());
 }
 

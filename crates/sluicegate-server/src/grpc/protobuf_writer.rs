@@ -3,6 +3,8 @@
 //! A response consists of a few numbers and names that exist elsewhere. Copying them into generated
 //! messages first would cost more than deciding the request.
 
+use sluicegate_core::varint;
+
 /// A writer of protobuf fields.
 #[derive(Debug)]
 pub(super) struct ProtobufWriter(Vec<u8>);
@@ -25,7 +27,7 @@ impl ProtobufWriter {
     pub(super) fn number(&mut self, field: u32, value: u64) {
         if value != 0 {
             self.tag(field, VARINT);
-            self.varint(value);
+            varint::put(&mut self.0, value);
         }
     }
 
@@ -33,7 +35,7 @@ impl ProtobufWriter {
     pub(super) fn bytes(&mut self, field: u32, bytes: &[u8]) {
         if !bytes.is_empty() {
             self.tag(field, LENGTH);
-            self.varint(bytes.len() as u64);
+            varint::put(&mut self.0, bytes.len() as u64);
             self.0.extend_from_slice(bytes);
         }
     }
@@ -56,21 +58,13 @@ impl ProtobufWriter {
             *byte = length;
             return;
         }
-        let mut longer = Self(Vec::with_capacity(5));
-        longer.varint(length as u64);
-        self.0.splice(place..=place, longer.0);
+        let mut longer = Vec::with_capacity(5);
+        varint::put(&mut longer, length as u64);
+        self.0.splice(place..=place, longer);
     }
 
     fn tag(&mut self, field: u32, kind: u32) {
-        self.varint(u64::from(field << 3 | kind));
-    }
-
-    fn varint(&mut self, mut value: u64) {
-        while value > 0x7f {
-            self.0.push((value & 0x7f) as u8 | 0x80);
-            value >>= 7;
-        }
-        self.0.push((value & 0x7f) as u8);
+        varint::put(&mut self.0, u64::from(field << 3 | kind));
     }
 }
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use sluicegate_http::FieldError;
-use sluicegate_rules::InvalidSlot;
+use sluicegate_rules::InvalidReceipt;
 
 use super::json;
 use super::json::{ErrorCollector, JsonField, JsonValue};
@@ -38,6 +38,6 @@ pub(super) fn read(body: &[u8]) -> Result<Cow<'_, str>, Vec<FieldError>> {
 }
 
 /// Creates the error of an invalid slot.
-pub(super) fn invalid_slot(error: InvalidSlot) -> RequestError {
+pub(super) fn invalid_slot(error: InvalidReceipt) -> RequestError {
     RequestError::invalid(vec![SlotBody.error(error.to_string())])
 }
