@@ -133,7 +133,7 @@ impl Redis {
             }
             encoded.push(next);
         }
-        SetGroup { sets: sets.get(..encoded.len()).unwrap_or_default(), encoded }
+        SetGroup { sets: &sets[..encoded.len()], encoded }
     }
 
     async fn decide_group(
