@@ -217,9 +217,7 @@ impl Cluster {
                 promoted.push((replaced.address.clone(), range.primary.clone()));
             }
             for slot in range.first..=range.last {
-                if let Some(place) = served.get_mut(usize::from(slot)) {
-                    *place = Some(client.number);
-                }
+                served[usize::from(slot)] = Some(client.number);
             }
         }
         let answers = |owner: &u32| {

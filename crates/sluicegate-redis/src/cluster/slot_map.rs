@@ -20,14 +20,12 @@ impl SlotMap {
 
     /// Returns the number of the server of a slot.
     pub(crate) fn owner(&self, slot: u16) -> Option<u32> {
-        let owner = self.owners.get(usize::from(slot))?.load(Ordering::Relaxed);
+        let owner = self.owners[usize::from(slot)].load(Ordering::Relaxed);
         (owner != UNSERVED).then_some(owner)
     }
 
     pub(super) fn set(&self, slot: u16, owner: Option<u32>) {
-        if let Some(place) = self.owners.get(usize::from(slot)) {
-            place.store(owner.unwrap_or(UNSERVED), Ordering::Relaxed);
-        }
+        self.owners[usize::from(slot)].store(owner.unwrap_or(UNSERVED), Ordering::Relaxed);
     }
 
     /// Counts the slots of a server, or the unserved slots (`None`).

@@ -302,9 +302,7 @@ impl Supervisor {
         let Some(beat) = beat else { return };
         let restarted = std::mem::take(&mut state.restarted);
         self.batcher.observe_time(beat.now, self.context.clock.machine());
-        if let Some(place) = state.beats.get_mut(state.next % RECENT_BEATS) {
-            *place = beat.nodes;
-        }
+        state.beats[state.next % RECENT_BEATS] = beat.nodes;
         state.next = state.next.wrapping_add(1);
         self.count_nodes(state);
         let recent = state.last_beat.is_some_and(|last| last.elapsed() < REMEMBERED);

@@ -51,14 +51,13 @@ impl<'a> CallKeys<'a> {
             self.used.push((set, false));
             self.list.len() - 1
         });
-        if let Some((first, again)) = self.used.get_mut(index) {
-            *again |= *first != set;
-        }
+        let (first, again) = &mut self.used[index];
+        *again |= *first != set;
         index
     }
 
     fn is_shared(&self, index: usize) -> bool {
-        self.used.get(index).is_some_and(|(_, again)| *again)
+        self.used[index].1
     }
 }
 
@@ -138,7 +137,7 @@ impl ScriptCall {
     fn add_keys(&self, command: &mut Cmd) {
         let mut start = 0;
         for end in &self.ends {
-            command.arg(self.keys.get(start..*end).unwrap_or_default());
+            command.arg(&self.keys[start..*end]);
             start = *end;
         }
     }
@@ -202,10 +201,8 @@ fn full<'a>(
             });
             body.bytes.push(ordinal(index));
         }
-        if set.write_full(&mut body)
-            && let Some(flags) = body.bytes.get_mut(start)
-        {
-            *flags = INDEPENDENT;
+        if set.write_full(&mut body) {
+            body.bytes[start] = INDEPENDENT;
         }
     }
     (Script::full(body.parts), SmallVec::from_iter([places, body.bytes]))

@@ -128,7 +128,7 @@ impl EncodedSet {
 
     /// The counter of a check.
     pub(crate) fn counter(&self, check: usize) -> Counter {
-        self.counters.get(check).copied().unwrap_or(Counter::NONE)
+        self.counters[check]
     }
 
     /// Encodes the set for the full script. Returns whether it is independent.

@@ -112,7 +112,7 @@ impl KeySpace {
         let mut name = self.begin(subject.page, 33);
         name.push(b'!');
         for byte in id.to_bits().to_be_bytes() {
-            name.extend([byte >> 4, byte & 15].iter().filter_map(|half| hexadecimal(*half)));
+            name.extend([byte >> 4, byte & 15].iter().map(|half| hexadecimal(*half)));
         }
         name
     }
@@ -142,9 +142,9 @@ impl KeySpace {
 
     /// The hash tag, without braces.
     fn tag(&self, page: u32) -> impl Iterator<Item = u8> {
-        (0..self.digits()).rev().filter_map(move |digit| {
-            hexadecimal(u8::try_from(page >> (4 * digit) & 15).unwrap_or(0))
-        })
+        (0..self.digits())
+            .rev()
+            .map(move |digit| hexadecimal(u8::try_from(page >> (4 * digit) & 15).unwrap_or(0)))
     }
 
     /// The channel on which scripts publish invalidations.
@@ -201,13 +201,13 @@ impl Counter {
         [0; 8].map(|_: u8| {
             shift -= 6;
             let letter = usize::try_from(self.0 >> shift & 63).unwrap_or(0);
-            ALPHABET.get(letter).copied().unwrap_or(b'_')
+            ALPHABET[letter]
         })
     }
 }
 
-fn hexadecimal(half: u8) -> Option<u8> {
-    HEXADECIMAL.get(usize::from(half)).copied()
+fn hexadecimal(half: u8) -> u8 {
+    HEXADECIMAL[usize::from(half)]
 }
 
 /// Omits the digest key, because it allows attributing digests to callers.

@@ -65,9 +65,7 @@ impl Script {
     pub(crate) fn full(parts: ScriptAlgorithms) -> &'static Self {
         static FULL: [OnceLock<Script>; ScriptAlgorithms::COMBINATIONS] =
             [const { OnceLock::new() }; ScriptAlgorithms::COMBINATIONS];
-        static EVERYTHING: OnceLock<Script> = OnceLock::new();
-        let kept = FULL.get(usize::from(parts.0)).unwrap_or(&EVERYTHING);
-        kept.get_or_init(|| {
+        FULL[usize::from(parts.0)].get_or_init(|| {
             let chosen = Self::PARTS.iter().filter(|(needed, _)| parts.has(*needed));
             let texts: Vec<&str> = chosen.map(|(_, text)| *text).collect();
             Self::of(&texts)

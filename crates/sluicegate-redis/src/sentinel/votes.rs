@@ -29,7 +29,7 @@ impl Votes {
 
     /// Records the vote of a sentinel. Returns whether it has changed.
     pub(super) fn record(&mut self, sentinel: usize, address: Address) -> bool {
-        let Some(place) = self.by_sentinel.get_mut(sentinel) else { return false };
+        let place = &mut self.by_sentinel[sentinel];
         if place.as_ref().is_ok_and(|vote| vote.address == address) {
             return false;
         }
@@ -41,7 +41,7 @@ impl Votes {
     /// Removes the vote of a sentinel that is unreachable or names no address. Returns whether it
     /// had one.
     pub(super) fn clear(&mut self, sentinel: usize, why: ServerError) -> bool {
-        let Some(place) = self.by_sentinel.get_mut(sentinel) else { return false };
+        let place = &mut self.by_sentinel[sentinel];
         let was_known = place.is_ok();
         *place = Err(why);
         was_known

@@ -147,7 +147,7 @@ impl Redis {
             }
             encoded.push(next);
         }
-        SetGroup { sets: sets.get(..encoded.len()).unwrap_or_default(), encoded }
+        SetGroup { sets: &sets[..encoded.len()], encoded }
     }
 
     /// Returns the outcomes of the sets up to the first that could not be decided, and its error.

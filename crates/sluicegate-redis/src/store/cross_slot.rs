@@ -21,7 +21,7 @@ use self::partition::{Partition, SlotSubset};
 use self::transaction::Transaction;
 use super::subset::{Subset, is_final, takes_queue_place, with_id};
 use super::{Redis, counters_of, may_charge, not_replicated};
-use crate::error::{ErrorKind, ServerError};
+use crate::error::ServerError;
 use crate::script::EncodedSet;
 
 /// Ids reserved for the checks of a subset, and for the subsets of a round. A set never has more.
@@ -252,16 +252,11 @@ impl Redis {
         unanswered.sort_by_key(|(index, ..)| *index);
         let checks: Vec<Check<'_>> = unanswered.iter().map(|(_, check, _)| *check).collect();
         let mut own: Vec<Option<Decision>> = vec![None; checks.len()];
-        let class_of = |place: usize| {
-            unanswered.get(place).map_or(ErrorKind::Down, |(_, _, failure)| failure.class)
-        };
-        let first = unanswered.first().map(|(_, _, failure)| failure.clone());
-        let first = first.unwrap_or_else(|| self.unanswered());
+        let class_of = |place: usize| unanswered[place].2.class;
+        let first = unanswered[0].2.clone();
         let decided = self.without_servers(&set.with_checks(&checks), &mut own, &first, class_of);
         for ((index, ..), decision) in unanswered.iter().zip(own) {
-            if let Some(place) = decisions.get_mut(*index) {
-                *place = decision;
-            }
+            decisions[*index] = decision;
         }
         decided.map_err(|_| first)
     }

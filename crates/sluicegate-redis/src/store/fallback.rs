@@ -138,9 +138,7 @@ impl Redis {
             return None;
         }
         for (check, (index, counter)) in checks.iter().zip(&indexes) {
-            if let Some(shared) = set.checks().get(*index) {
-                self.seed(check, shared.limit(), *counter);
-            }
+            self.seed(check, set.checks()[*index].limit(), *counter);
         }
         let own = set.with_checks(&checks);
         let mut answers: SmallVec<[Option<Decision>; 8]> = checks.iter().map(|_| None).collect();
@@ -150,9 +148,7 @@ impl Redis {
             if let Some(decision) = answer.as_ref().filter(|_| charged) {
                 self.record_pending((check, counter), decision, applied);
             }
-            if let Some(place) = decisions.get_mut(index) {
-                *place = answer;
-            }
+            decisions[index] = answer;
         }
         if matches!(applied.ruling, Ruling::Admitted | Ruling::Refused) {
             self.context.counters.by_share.one();

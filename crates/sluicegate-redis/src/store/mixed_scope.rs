@@ -247,10 +247,8 @@ impl Redis {
             let mut done = [None];
             self.memory.decide(&Set::one(&check, next_set_id()), &mut done);
             let place = node.indexes.iter().position(|own| *own == index);
-            if let (Some(place), [Some(done)]) = (place, done)
-                && let Some(decision) = node.decisions.get_mut(place)
-            {
-                *decision = Some(done);
+            if let (Some(place), [Some(done)]) = (place, done) {
+                node.decisions[place] = Some(done);
             }
         }
     }

@@ -21,7 +21,7 @@ pub(super) type Indexes = SmallVec<[usize; 8]>;
 
 impl<'a> Subset<'a> {
     pub(super) fn of(set: &Set<'a>, indexes: Indexes) -> Self {
-        let checks = indexes.iter().filter_map(|index| set.checks().get(*index).copied()).collect();
+        let checks = indexes.iter().map(|index| set.checks()[*index]).collect();
         let decisions = indexes.iter().map(|_| None).collect();
         Self { indexes, checks, decisions }
     }
@@ -53,36 +53,27 @@ impl<'a> Subset<'a> {
     pub(super) fn deferred<'s>(&self, set: &Set<'s>) -> Vec<(usize, Check<'s>)> {
         let places = self.indexes.iter().enumerate();
         let waiting = places.filter_map(|(place, index)| {
-            let check = set.checks().get(*index).filter(|check| is_deferred(check))?;
-            let is_decided = self.decisions.get(place).is_some_and(Option::is_some);
-            (is_decided && self.admits_at(place)).then(|| (*index, check.alone()))
+            let check = &set.checks()[*index];
+            let is_decided = self.decisions[place].is_some();
+            (is_deferred(check) && is_decided && self.admits_at(place))
+                .then(|| (*index, check.alone()))
         });
         waiting.collect()
     }
 
     /// Whether the term of a check admits.
     pub(super) fn admits_at(&self, place: usize) -> bool {
-        let own = |at: &usize| self.checks.get(*at).is_some_and(|check| !check.is_alternative());
+        let own = |at: &usize| !self.checks[*at].is_alternative();
         let start = (0..=place).rev().find(own).unwrap_or(0);
         let end = (place + 1..self.checks.len()).find(own).unwrap_or(self.checks.len());
-        let allows = |at: usize| {
-            self.decisions
-                .get(at)
-                .is_some_and(|decision| decision.is_some_and(|decision| decision.is_allowed()))
-        };
-        (start..end).any(allows)
+        self.decisions[start..end].iter().flatten().any(Decision::is_allowed)
     }
 
     /// This subset reduced to the checks that were finally refused, although their server may have
     /// admitted them.
     pub(super) fn only_refused(mut self, decisions: &[Option<Decision>]) -> Self {
-        let commits = |index: &usize| {
-            decisions
-                .get(*index)
-                .is_some_and(|decision| decision.is_some_and(|decision| decision.is_allowed()))
-        };
         for (index, decision) in self.indexes.iter().zip(&mut self.decisions) {
-            if commits(index) {
+            if decisions[*index].is_some_and(|it| it.is_allowed()) {
                 *decision = None;
             }
         }
@@ -91,9 +82,7 @@ impl<'a> Subset<'a> {
 
     pub(super) fn copy_decisions(&self, decisions: &mut [Option<Decision>]) {
         for (index, decision) in self.indexes.iter().zip(&self.decisions) {
-            if let Some(place) = decisions.get_mut(*index) {
-                *place = *decision;
-            }
+            decisions[*index] = *decision;
         }
     }
 }

@@ -79,10 +79,7 @@ pub(super) fn frame(message: &impl Message) -> Bytes {
 
 /// Writes the prefix into the space before a message.
 pub(super) fn seal(mut framed: Vec<u8>) -> Bytes {
-    let length = framed.len().saturating_sub(PREFIX);
-    let length = u32::try_from(length).unwrap_or(u32::MAX).to_be_bytes();
-    if let Some(prefix) = framed.get_mut(1..PREFIX) {
-        prefix.copy_from_slice(&length);
-    }
+    let length = u32::try_from(framed.len() - PREFIX).unwrap_or(u32::MAX);
+    framed[1..PREFIX].copy_from_slice(&length.to_be_bytes());
     framed.into()
 }

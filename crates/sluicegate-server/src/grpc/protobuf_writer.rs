@@ -54,8 +54,8 @@ impl ProtobufWriter {
         write(self);
         let length = self.0.len() - place - 1;
         // A length below 128 fits into the one byte that was reserved.
-        if let (Ok(length @ ..=0x7f), Some(byte)) = (u8::try_from(length), self.0.get_mut(place)) {
-            *byte = length;
+        if let Ok(length @ ..=0x7f) = u8::try_from(length) {
+            self.0[place] = length;
             return;
         }
         let mut longer = Vec::with_capacity(5);

@@ -18,7 +18,12 @@ impl<'a> Arguments<'a> {
 
     /// Returns the name of the command.
     pub(super) fn name(self) -> &'a [u8] {
-        self.get(0).unwrap_or_default()
+        self.at(0)
+    }
+
+    /// Returns an argument that is known to be there.
+    pub(super) fn at(self, index: usize) -> &'a [u8] {
+        self.positions[index].of(self.bytes)
     }
 
     pub(super) fn get(self, index: usize) -> Option<&'a [u8]> {
@@ -32,7 +37,6 @@ impl<'a> Arguments<'a> {
 
     /// Returns the arguments from an index on.
     pub(super) fn from(self, index: usize) -> impl Iterator<Item = &'a [u8]> {
-        let positions = self.positions.get(index..).unwrap_or_default();
-        positions.iter().map(move |position| position.of(self.bytes))
+        self.positions.iter().skip(index).map(move |position| position.of(self.bytes))
     }
 }

@@ -93,7 +93,7 @@ impl Checks {
 
 impl QueuedCheck {
     fn fields(self, all: Arguments<'_>) -> CheckFields<'_> {
-        let positions = all.positions.get(self.first..self.first + self.count).unwrap_or_default();
+        let positions = &all.positions[self.first..self.first + self.count];
         CheckFields { arguments: Arguments { positions, ..all } }
     }
 }
@@ -106,11 +106,9 @@ struct CheckFields<'a> {
 impl<'a> CheckFields<'a> {
     fn pairs(&self) -> impl Iterator<Item = (&'a [u8], Option<&'a [u8]>)> {
         let Arguments { bytes, positions } = self.arguments;
-        let pairs = positions.get(1..).unwrap_or_default().chunks(2);
-        pairs.filter_map(move |pair: &[Argument]| match pair {
-            [name, value] => Some((name.of(bytes), Some(value.of(bytes)))),
-            [name] => Some((name.of(bytes), None)),
-            _ => None,
+        let pairs = positions[1..].chunks(2);
+        pairs.map(move |pair: &[Argument]| {
+            (pair[0].of(bytes), pair.get(1).map(|value| value.of(bytes)))
         })
     }
 

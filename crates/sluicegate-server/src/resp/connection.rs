@@ -140,7 +140,8 @@ impl<S: StoreStats> RespConnection<S> {
     /// Sends all of these.
     async fn write(&mut self, bytes: &mut Vec<u8>) -> io::Result<()> {
         let mut sent = 0;
-        while let Some(rest) = bytes.get(sent..).filter(|rest| !rest.is_empty()) {
+        while sent < bytes.len() {
+            let rest = &bytes[sent..];
             let stream = &mut self.stream;
             // Polled once without a timer, because the socket nearly always has room.
             let first_try =

@@ -36,7 +36,7 @@ pub(super) struct Argument {
 impl Argument {
     /// Returns the bytes of the argument.
     pub(super) fn of(self, bytes: &[u8]) -> &[u8] {
-        bytes.get(self.start..self.end).unwrap_or_default()
+        &bytes[self.start..self.end]
     }
 }
 
@@ -123,7 +123,7 @@ impl ParserState<'_> {
     /// Parses a number up to the end of its line.
     #[inline]
     fn number(&mut self, max: usize) -> ParsedNumber {
-        let rest = self.bytes.get(self.at..).unwrap_or_default();
+        let rest = &self.bytes[self.at..];
         // Fast path: most numbers have one or two digits, and are never too large.
         match rest {
             [ones @ b'0'..=b'9', b'\r', b'\n', ..] => {
@@ -167,12 +167,12 @@ impl ParserState<'_> {
 
     #[cold]
     fn negative(&mut self) -> ParsedNumber {
-        let digits = self.bytes.get(self.at + 1..).unwrap_or_default();
+        let digits = &self.bytes[self.at + 1..];
         let count = digits.iter().take_while(|byte| byte.is_ascii_digit()).count();
         if count > MAX_DIGITS || digits.first() == Some(&b'0') {
             return ParsedNumber::Invalid;
         }
-        match (count, digits.get(count..).unwrap_or_default()) {
+        match (count, &digits[count..]) {
             (_, []) | (1.., [b'\r']) => ParsedNumber::Incomplete,
             (1.., [b'\r', b'\n', ..]) => {
                 self.at += 1 + count + LINE_END.len();

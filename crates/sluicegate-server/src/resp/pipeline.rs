@@ -100,20 +100,18 @@ impl Pipeline {
         if self.input.len() < offset + READ_BUFFER / 2 {
             self.input.resize(MAX_COMMAND + READ_BUFFER, 0);
         }
-        self.input.get_mut(offset..).unwrap_or_default()
+        &mut self.input[offset..]
     }
 
     /// Records that `read` bytes were read after these earlier ones.
     pub(super) fn fill(&mut self, before: &[u8], read: usize) {
-        if let Some(start) = self.input.get_mut(..before.len()) {
-            start.copy_from_slice(before);
-        }
+        self.input[..before.len()].copy_from_slice(before);
         (self.filled, self.at) = (before.len() + read, 0);
     }
 
     /// Returns the bytes that are not parsed yet.
     pub(super) fn rest(&self) -> &[u8] {
-        self.input.get(self.at..self.filled).unwrap_or_default()
+        &self.input[self.at..self.filled]
     }
 
     /// Answers commands until the connection has to wait.
@@ -128,7 +126,7 @@ impl Pipeline {
                 None if self.replies.bytes.len() >= SEND_THRESHOLD => return NextStep::Send,
                 None => {
                     let first = self.arguments.len();
-                    let bytes = self.input.get_mut(..self.filled).unwrap_or_default();
+                    let bytes = &mut self.input[..self.filled];
                     match parser::parse(bytes, self.at, &mut self.arguments) {
                         Ok(ParsedCommand::Complete { length }) => self.at += length,
                         Ok(ParsedCommand::Incomplete { needs }) if self.flush(resp) => {
@@ -159,7 +157,7 @@ impl Pipeline {
     /// Waits until the store has decided the queued commands.
     pub(super) async fn decide<S: StoreStats>(&mut self, session: &Session, resp: &Resp<S>) {
         let (gate, metrics) = (&*resp.context.gate, &resp.context.metrics);
-        let bytes = self.input.get(..self.filled).unwrap_or_default();
+        let bytes = &self.input[..self.filled];
         if !self.throttles.is_empty() {
             self.throttles.decide(gate.limiter(), metrics, bytes, &mut self.replies).await;
         }
@@ -182,8 +180,8 @@ impl Pipeline {
         session: &mut Session,
         resp: &Resp<S>,
     ) -> Result<NextAction, MustWait> {
-        let bytes = self.input.get(..self.filled).unwrap_or_default();
-        let positions = self.arguments.get(first..).unwrap_or_default();
+        let bytes = &self.input[..self.filled];
+        let positions = &self.arguments[first..];
         let arguments = Arguments { bytes, positions };
         let command = Command::named(arguments.name());
         let error = match command {
@@ -239,8 +237,8 @@ impl Pipeline {
         resp: &Resp<S>,
     ) -> NextAction {
         let metrics = resp.context.metrics.resp();
-        let bytes = self.input.get(..self.filled).unwrap_or_default();
-        let positions = self.arguments.get(first..).unwrap_or_default();
+        let bytes = &self.input[..self.filled];
+        let positions = &self.arguments[first..];
         let arguments = Arguments { bytes, positions };
         let replies = &mut self.replies;
         let Some(command) = command else {
@@ -270,7 +268,7 @@ impl Pipeline {
     fn flush<S: StoreStats>(&mut self, resp: &Resp<S>) -> bool {
         if !self.throttles.is_empty() {
             let (limiter, metrics) = (resp.context.gate.limiter(), &resp.context.metrics);
-            let bytes = self.input.get(..self.filled).unwrap_or_default();
+            let bytes = &self.input[..self.filled];
             self.throttles.decide_now(limiter, metrics, bytes, &mut self.replies);
         }
         self.throttles.is_empty() && self.checks.is_empty()

@@ -101,13 +101,10 @@ impl ReplyWriter {
     fn number(&mut self, kind: u8, number: i64) {
         // The kind, a sign, 19 digits, and the line end.
         let mut line = [0; 23];
-        let mut bytes_from_end = line.iter_mut().rev();
-        let mut length = 0;
+        let mut start = line.len();
         let mut put = |byte| {
-            if let Some(byte_slot) = bytes_from_end.next() {
-                *byte_slot = byte;
-                length += 1;
-            }
+            start -= 1;
+            line[start] = byte;
         };
         put(b'\n');
         put(b'\r');
@@ -124,7 +121,7 @@ impl ReplyWriter {
             put(b'-');
         }
         put(kind);
-        self.bytes.extend_from_slice(line.get(line.len() - length..).unwrap_or_default());
+        self.bytes.extend_from_slice(&line[start..]);
     }
 
     fn line(&mut self, kind: u8, text: &[u8]) {

@@ -63,7 +63,7 @@ impl Session {
             Command::Client => self.client(arguments, replies),
             Command::Commands => server_info::commands(arguments, replies, self.version),
             Command::Config => server_info::config(arguments, replies, self.version),
-            Command::Echo => replies.bulk(arguments.get(1).unwrap_or_default()),
+            Command::Echo => replies.bulk(arguments.at(1)),
             Command::Hello => self.hello(arguments, resp.password(), replies),
             Command::Info => replies.verbatim(&server_info::info(resp), self.version),
             Command::Ping => match arguments.get(1) {
@@ -131,6 +131,6 @@ fn wrong_count(replies: &mut ReplyWriter, command: &str) {
 
 fn unknown_subcommand(arguments: Arguments<'_>, replies: &mut ReplyWriter) {
     let name = String::from_utf8_lossy(arguments.name()).to_ascii_uppercase();
-    let found = Excerpt(arguments.get(1).unwrap_or_default());
+    let found = Excerpt(arguments.at(1));
     replies.error(format_args!("ERR unknown subcommand '{found}'. Try {name} HELP."));
 }

@@ -59,18 +59,17 @@ async fn header(stream: &TcpStream) -> Result<(Option<SocketAddr>, Bytes), Proxy
     let mut filled = 0;
     loop {
         stream.readable().await.map_err(ProxyHeaderError::Broken)?;
-        match stream.try_read(bytes.get_mut(filled..).unwrap_or_default()) {
+        match stream.try_read(&mut bytes[filled..]) {
             Ok(0) => return Err(ProxyHeaderError::Ended),
             Ok(read) => filled += read,
             Err(error) if error.kind() == ErrorKind::WouldBlock => continue,
             Err(error) => return Err(ProxyHeaderError::Broken(error)),
         }
-        let so_far = bytes.get(..filled).unwrap_or_default();
+        let so_far = &bytes[..filled];
         if let ParsedHeader::Header { length, source } =
             parse(so_far).map_err(ProxyHeaderError::Malformed)?
         {
-            let ahead = so_far.get(length..).unwrap_or_default();
-            return Ok((source, Bytes::copy_from_slice(ahead)));
+            return Ok((source, Bytes::copy_from_slice(&so_far[length..])));
         }
     }
 }

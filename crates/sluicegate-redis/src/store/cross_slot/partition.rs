@@ -24,7 +24,7 @@ impl SlotTerm {
     /// The checks to send next.
     fn next_checks(&self) -> &[usize] {
         match self.option {
-            Some(option) => self.checks.get(option..=option).unwrap_or_default(),
+            Some(option) => &self.checks[option..=option],
             None => &self.checks,
         }
     }
@@ -63,28 +63,23 @@ impl Partition {
     pub(super) fn next_subsets<'a>(&self, set: &Set<'a>, pending: &[usize]) -> Vec<SlotSubset<'a>> {
         let mut found: Vec<(u16, Indexes, Vec<usize>)> = Vec::new();
         for number in pending {
-            let Some(term) = self.list.get(*number) else { continue };
-            let next_checks = term.next_checks();
-            let Some(slot) = next_checks.first().and_then(|first| self.slots.get(*first)) else {
-                continue;
-            };
-            match found.iter_mut().find(|(known, ..)| known == slot) {
+            let next_checks = self.list[*number].next_checks();
+            let slot = self.slots[next_checks[0]];
+            match found.iter_mut().find(|(known, ..)| *known == slot) {
                 Some((_, indexes, terms)) => {
                     indexes.extend_from_slice(next_checks);
                     terms.push(*number);
                 }
-                None => found.push((*slot, Indexes::from_slice(next_checks), vec![*number])),
+                None => found.push((slot, Indexes::from_slice(next_checks), vec![*number])),
             }
         }
         let in_slot = |(slot, mut indexes, terms): (u16, Indexes, Vec<usize>)| {
             indexes.sort_unstable();
             let mut subset = Subset::of(set, indexes);
             for number in &terms {
-                if let Some(place) = self.place(*number, &subset)
-                    && let Some(check) = subset.checks.get_mut(place)
-                {
+                if let Some(place) = self.place(*number, &subset) {
                     // The checks before it in the term are not in this call.
-                    *check = check.alone();
+                    subset.checks[place] = subset.checks[place].alone();
                 }
             }
             SlotSubset { slot, subset, terms }
@@ -96,10 +91,10 @@ impl Partition {
     pub(super) fn by_slot<'a>(&self, set: &Set<'a>, indexes: &[usize]) -> Vec<SlotSubset<'a>> {
         let mut found: Vec<(u16, Indexes)> = Vec::new();
         for index in indexes {
-            let Some(slot) = self.slots.get(*index) else { continue };
-            match found.iter_mut().find(|(known, _)| known == slot) {
+            let slot = self.slots[*index];
+            match found.iter_mut().find(|(known, _)| *known == slot) {
                 Some((_, indexes)) => indexes.push(*index),
-                None => found.push((*slot, Indexes::from_slice(&[*index]))),
+                None => found.push((slot, Indexes::from_slice(&[*index]))),
             }
         }
         let in_slot =
@@ -115,11 +110,7 @@ impl Partition {
     /// Starts each term with the check that these decisions admit.
     pub(super) fn start_with_admitting(&mut self, decisions: &[Option<Decision>]) {
         for term in &mut self.list {
-            let admits = |index: &usize| {
-                decisions
-                    .get(*index)
-                    .is_some_and(|decision| decision.is_some_and(|decision| decision.is_allowed()))
-            };
+            let admits = |index: &usize| decisions[*index].is_some_and(|it| it.is_allowed());
             if let Some(option) = &mut term.option
                 && let Some(place) = term.checks.iter().position(admits)
             {
@@ -131,8 +122,8 @@ impl Partition {
     /// Advances a refused term to its next alternative. Returns whether there is one.
     pub(super) fn advance(&mut self, number: usize, subset: &Subset<'_>) -> bool {
         let place = self.place(number, subset);
-        let decision = place.and_then(|place| subset.decisions.get(place).copied().flatten());
-        let Some(term) = self.list.get_mut(number) else { return false };
+        let decision = place.and_then(|place| subset.decisions[place]);
+        let term = &mut self.list[number];
         let Some(option) = &mut term.option else { return false };
         if decision.is_none_or(|decision| decision.is_allowed()) || *option + 1 >= term.checks.len()
         {
@@ -144,8 +135,8 @@ impl Partition {
 
     /// The position in a subset of the first check of a term that is sent now.
     fn place(&self, number: usize, subset: &Subset<'_>) -> Option<usize> {
-        let first = self.list.get(number)?.next_checks().first()?;
-        subset.indexes.iter().position(|index| index == first)
+        let first = self.list[number].next_checks()[0];
+        subset.indexes.iter().position(|index| *index == first)
     }
 }
 

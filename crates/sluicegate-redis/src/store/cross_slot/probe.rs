@@ -1,7 +1,7 @@
 //! Probes counters without deciding their checks, and runs the side effects of refused sets.
 
 use futures_util::future::join_all;
-use sluicegate_core::{CellRef, Check, Cost, Operation, Set, State, Time};
+use sluicegate_core::{Check, Cost, Operation, Set, State, Time};
 use smallvec::SmallVec;
 use tokio::time::Instant;
 
@@ -23,10 +23,8 @@ impl Redis {
         until: Instant,
     ) -> Option<Time> {
         let cells = cells_of(set);
-        let is_unknown = |index: &usize| {
-            let place = cells.places().get(*index).map(CellRef::index);
-            place.and_then(|place| transaction.before.get(place)).is_some_and(Option::is_none)
-        };
+        let is_unknown =
+            |index: &usize| transaction.before[cells.places()[*index].index()].is_none();
         let unknown: Indexes = (0..set.checks().len()).filter(is_unknown).collect();
         let subsets = terms.by_slot(set, &unknown).into_iter().map(async |in_slot| {
             let beside = Check::new(refusing_limit()?, in_slot.subset.checks.first()?.key());
@@ -65,7 +63,7 @@ impl Redis {
     /// set is admitted, and before any check is decided. It is done once, so it remains part of the
     /// set.
     pub(super) async fn carry_over_tiers(&self, set: &Set<'_>, terms: &Partition, until: Instant) {
-        let changes = |index: &usize| set.checks().get(*index).is_some_and(rescales);
+        let changes = |index: &usize| rescales(&set.checks()[*index]);
         let changing: Indexes = (0..set.checks().len()).filter(changes).collect();
         self.apply_side_effects(set, terms, &changing, until).await;
     }
@@ -96,17 +94,13 @@ impl Redis {
         (after, checks): (&[State], &[usize]),
         until: Instant,
     ) {
-        let is_mended = |cell: &usize| {
-            transaction.before.get(*cell).and_then(Option::as_ref) != after.get(*cell)
-        };
+        let is_mended = |cell: &usize| transaction.before[*cell].as_ref() != Some(&after[*cell]);
         let mended: Vec<usize> = transaction.probed.iter().copied().filter(is_mended).collect();
         if mended.is_empty() {
             return;
         }
         let cells = cells_of(set);
-        let is_met = |index: &&usize| {
-            cells.places().get(**index).is_some_and(|place| mended.contains(&place.index()))
-        };
+        let is_met = |index: &&usize| mended.contains(&cells.places()[**index].index());
         let met: Indexes = checks.iter().filter(is_met).copied().collect();
         self.apply_side_effects(set, terms, &met, until).await;
     }

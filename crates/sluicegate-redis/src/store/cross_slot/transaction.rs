@@ -43,10 +43,8 @@ impl Transaction<'_> {
         let mut noted = Vec::new();
         for (cell, state) in cells_of(&own).names().iter().zip(before) {
             let place = whole.names().iter().position(|known| known == cell);
-            if let Some(place) = place
-                && let Some(known @ None) = self.before.get_mut(place)
-            {
-                *known = Some(state);
+            if let Some(place) = place.filter(|place| self.before[*place].is_none()) {
+                self.before[place] = Some(state);
                 noted.push(place);
             }
         }

@@ -10,16 +10,13 @@ pub(super) fn parse(
     start: usize,
     arguments: &mut Vec<Argument>,
 ) -> Result<ParsedCommand, ProtocolError> {
-    let Some(line) = bytes.get_mut(start..) else {
-        return Ok(ParsedCommand::Incomplete { needs: 1 });
-    };
+    let line = &mut bytes[start..];
     let end = line.iter().position(|byte| *byte == b'\n');
     if end.unwrap_or(line.len()) > MAX_LINE {
         return Err(ProtocolError::LongLine);
     }
     let Some(end) = end else { return Ok(ParsedCommand::Incomplete { needs: line.len() + 1 }) };
-    let line = line.get_mut(..end).unwrap_or_default();
-    let mut words = InlineArguments { line, at: 0, written: 0 };
+    let mut words = InlineArguments { line: &mut line[..end], at: 0, written: 0 };
     while let Some((from, to)) = words.next()? {
         arguments.push(Argument { start: start + from, end: start + to });
     }
@@ -119,9 +116,7 @@ impl InlineArguments<'_> {
     }
 
     fn put(&mut self, byte: u8) {
-        if let Some(slot) = self.line.get_mut(self.written) {
-            *slot = byte;
-        }
+        self.line[self.written] = byte;
         self.written += 1;
     }
 }

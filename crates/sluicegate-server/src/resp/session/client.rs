@@ -31,8 +31,7 @@ impl Session {
                 replies.ok();
             }
         } else if is("SETNAME") {
-            if has_count(3, "setname") && self.rename(arguments.get(2).unwrap_or_default(), replies)
-            {
+            if has_count(3, "setname") && self.rename(arguments.at(2), replies) {
                 replies.ok();
             }
         } else if is("GETNAME") {

@@ -23,8 +23,7 @@ pub(in crate::http) async fn answer<S: Store>(
     let mut verdicts = Verdicts::with_capacity(requests.len());
     let respond = |index: usize, result: Result<&Evaluation<'_>, &CheckError>| match result {
         Ok(evaluation) => {
-            let reserves = checks.get(index).is_some_and(CheckBody::reserves);
-            let reservation = reserves.then(|| evaluation.reservation()).flatten();
+            let reservation = checks[index].reserves().then(|| evaluation.reservation()).flatten();
             verdicts.add(&check_response(metrics, evaluation).with_reservation(reservation));
         }
         Err(error) => verdicts.add_undecided(error),

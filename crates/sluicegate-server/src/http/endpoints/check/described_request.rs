@@ -103,8 +103,7 @@ impl<'a> BodyAttributes<'a> {
         entries: HeaderEntries<'a>,
     ) -> Self {
         for (index, (name, value)) in entries.iter().enumerate() {
-            let before = entries.get(..index).unwrap_or_default();
-            if before.iter().any(|(other, _)| other == name) {
+            if entries[..index].iter().any(|(other, _)| other == name) {
                 errors.push(entry_error(field, name, "it is given more than once; give it once"));
             }
             let detail = match value {
@@ -133,8 +132,7 @@ impl<'a> BodyHeaders<'a> {
     ) -> Self {
         let mut lines = Vec::with_capacity(entries.len());
         for (index, (name, _)) in entries.iter().enumerate() {
-            let before = entries.get(..index).unwrap_or_default();
-            if before.iter().any(|(other, _)| other.eq_ignore_ascii_case(name)) {
+            if entries[..index].iter().any(|(other, _)| other.eq_ignore_ascii_case(name)) {
                 let detail = "it is given more than once; give a list of its lines";
                 errors.push(entry_error(field, name, detail));
             }

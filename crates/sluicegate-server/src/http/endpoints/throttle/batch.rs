@@ -26,10 +26,10 @@ pub(in crate::http) async fn answer<S: Store>(
     let checks: Vec<Check<'_>> = throttles.iter().map(ThrottleBody::check).collect();
     let mut decisions = Vec::with_capacity(checks.len());
     let decided = gate.limiter().try_check_batch(&checks, |made| decisions.push(*made));
-    let later = match checks.get(decided..) {
-        None | Some([]) => Vec::new(),
+    let later = match &checks[decided..] {
+        [] => Vec::new(),
         // Boxed, because the future is large and rarely needed.
-        Some(others) => Box::pin(wait_for(gate.limiter(), others)).await,
+        others => Box::pin(wait_for(gate.limiter(), others)).await,
     };
 
     let rules = gate.rules();
