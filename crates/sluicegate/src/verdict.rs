@@ -121,6 +121,7 @@ impl Verdict {
     /// `places` has the index of each check of the plan. A plan is allowed unless its own
     /// requirements refuse, even if others of this verdict do: then nothing was charged to it
     /// either.
+    #[must_use]
     pub fn part(&self, plan: &Plan<'_>, places: &[usize]) -> Self {
         let mut verdict = Self::unresolved(places.len());
         for (own, place) in verdict.decisions.iter_mut().zip(places) {

@@ -15,18 +15,30 @@ use crate::set::Set;
 use crate::state::State;
 use crate::time::Time;
 
+/// The outcome of a take that was evaluated.
+pub(super) enum TakeOutcome {
+    /// Allowed: a bucket would be full after this time; any time for another limit.
+    Allowed(ExactTime),
+    Refused,
+}
+
+impl From<Option<ExactTime>> for TakeOutcome {
+    #[inline(always)]
+    fn from(level: Option<ExactTime>) -> Self {
+        level.map_or(Self::Refused, Self::Allowed)
+    }
+}
+
 /// The cells of a set, one for each check.
 pub(super) trait TakeCells {
     /// Evaluates a take; `None` if it needs the general path.
-    ///
-    /// Otherwise the new time until full if a bucket allows it, or any time if another limit does.
     fn evaluate(
         &mut self,
         context: &EvalContext<'_>,
         limit: &Limit,
         take: &Take,
         decision: &mut Option<Decision>,
-    ) -> Option<Option<ExactTime>>;
+    ) -> Option<TakeOutcome>;
 
     /// Charges a take that was allowed; `level` is the result of the evaluation, if it is known.
     fn charge(
@@ -55,10 +67,10 @@ impl TakeCells for [Time] {
         limit: &Limit,
         take: &Take,
         decision: &mut Option<Decision>,
-    ) -> Option<Option<ExactTime>> {
+    ) -> Option<TakeOutcome> {
         let bucket = limit.as_bucket()?;
         let used = bucket.whole_used(self[context.index], context.now)?;
-        Some(bucket.evaluate_used::<false>(used, take, 0, decision))
+        Some(bucket.evaluate_used::<false>(used, take, 0, decision).into())
     }
 
     #[inline(always)]
@@ -99,16 +111,16 @@ impl TakeCells for [State] {
         limit: &Limit,
         take: &Take,
         decision: &mut Option<Decision>,
-    ) -> Option<Option<ExactTime>> {
+    ) -> Option<TakeOutcome> {
         let state = &mut self[context.index];
         if let Some(bucket) = limit.as_bucket() {
             bucket.repair(state, context);
-            return Some(bucket.evaluate_into(state, context.now, take, decision));
+            return Some(bucket.evaluate_into(state, context.now, take, decision).into());
         }
         let algorithm = limit.each();
         algorithm.repair(state, context);
         let made = decision.insert(algorithm.evaluate(state, context, *take, 0));
-        Some(made.is_allowed().then(ExactTime::default))
+        Some(made.is_allowed().then(ExactTime::default).into())
     }
 
     #[inline(always)]
@@ -178,10 +190,10 @@ pub(super) fn decide_takes<const ONE: bool, C: TakeCells + ?Sized>(
     let (mut admitted, mut level) = (true, None);
     for (index, (check, decision)) in set.checks.iter().zip(&mut *decisions).enumerate() {
         let context = EvalContext { now, set, index };
-        let made = cells.evaluate(&context, check.limit(), check.plain_take()?, decision)?;
-        admitted &= made.is_some();
-        if ONE {
-            level = made;
+        match cells.evaluate(&context, check.limit(), check.plain_take()?, decision)? {
+            TakeOutcome::Allowed(made) if ONE => level = Some(made),
+            TakeOutcome::Allowed(_) => {}
+            TakeOutcome::Refused => admitted = false,
         }
     }
     let all = set.checks.iter().zip(decisions).enumerate();

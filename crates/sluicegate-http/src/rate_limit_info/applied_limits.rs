@@ -17,7 +17,7 @@ pub(super) struct AppliedLimits {
     count: usize,
 }
 
-impl<'a> RateLimitInfo<'a> {
+impl RateLimitInfo<'_> {
     /// Returns the limits to report, in order.
     pub(super) fn applied(&self) -> AppliedLimits {
         let mut applied = AppliedLimits { indices: [0; MAX], count: 0 };

@@ -7,6 +7,7 @@ use super::RateLimitInfo;
 
 /// The outcome of one limit of a decided request.
 #[non_exhaustive]
+#[allow(clippy::struct_excessive_bools, reason = "independent facts that writers read")]
 #[derive(Debug, Clone, Copy)]
 pub struct LimitOutcome<'a> {
     /// The index of the check in its plan.

@@ -75,20 +75,18 @@ impl RuleMetrics {
             PlanOutcome::Free => _ = self.allow_listed.inc(),
             PlanOutcome::Blocked => _ = self.block_listed.inc(),
             PlanOutcome::Unidentified { .. } => _ = self.unidentified.inc(),
-            PlanOutcome::Check => match evaluation.verdict {
-                None => _ = self.unmatched.inc(),
-                Some(_) => {
-                    let resolved = self.of(planned.rules());
-                    let rules = planned.rules().rules();
-                    for_each_rule(evaluation, |rule, outcome| {
-                        if let (Some(counters), Some(rule)) =
-                            (resolved.rules.get(rule), rules.get(rule))
-                        {
-                            counters[outcome.resolve(rule.mode()) as usize].inc();
-                        }
-                    });
-                }
-            },
+            PlanOutcome::Check if evaluation.verdict.is_none() => _ = self.unmatched.inc(),
+            PlanOutcome::Check => {
+                let resolved = self.of(planned.rules());
+                let rules = planned.rules().rules();
+                for_each_rule(evaluation, |rule, outcome| {
+                    if let (Some(counters), Some(rule)) =
+                        (resolved.rules.get(rule), rules.get(rule))
+                    {
+                        counters[outcome.resolve(rule.mode()) as usize].inc();
+                    }
+                });
+            }
         }
     }
 

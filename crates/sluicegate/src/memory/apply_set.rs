@@ -87,7 +87,7 @@ impl<C: Clock> Memory<C> {
     ) -> Option<Applied> {
         match set.checks().len() {
             ..=4 => self.decide_few::<4>(set, decisions),
-            ..=8 => self.decide_few::<8>(set, decisions),
+            5..=8 => self.decide_few::<8>(set, decisions),
             _ => None,
         }
     }

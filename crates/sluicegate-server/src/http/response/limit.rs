@@ -1,6 +1,6 @@
 //! Writes the outcome of one limit as JSON.
 
-use sluicegate::{Refusal, Span};
+use sluicegate::{Decision, Refusal, Span};
 use sluicegate_http::{LimitOutcome, RateLimitInfo};
 use sluicegate_rules::{Mode, Rule};
 
@@ -28,7 +28,7 @@ pub(in crate::http) fn write_limit(
     object.word_if(name!("reason"), decision.refusal().map(Refusal::as_str));
     object.number(name!("limit"), decision.limit());
     let known = Some(decision).filter(|_| limit.is_known);
-    object.number_if(name!("remaining"), known.map(|decision| decision.remaining()));
+    object.number_if(name!("remaining"), known.map(Decision::remaining));
     object.number(name!("granted"), decision.granted());
     object.number_if(name!("retry_after_ms"), decision.retry_after().map(Span::as_millis_ceil));
     let reset_after = known.map(|decision| decision.reset_after().as_millis_ceil());
