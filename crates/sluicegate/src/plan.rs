@@ -149,11 +149,6 @@ pub(crate) struct PlanView<'p> {
 }
 
 impl<'p> PlanView<'p> {
-    /// Views a check as a plan.
-    pub(crate) fn of_check(check: &'p Check<'p>) -> Self {
-        Self { checks: std::slice::from_ref(check), shadows: &[], options: PlanOptions::default() }
-    }
-
     /// Returns the view with other checks.
     pub(crate) fn with_checks<'c>(&self, checks: &'c [Check<'c>]) -> PlanView<'c>
     where

@@ -124,10 +124,9 @@ impl<S: Store> Limiter<S> {
         if let Some(decision) = self.try_run(check) {
             return Ok(decision);
         }
-        let (plan, mut decisions) = (PlanView::of_check(check), [None]);
-        validate_plan(plan)?;
-        let mut outcomes = self.apply(std::slice::from_ref(&plan), &mut decisions).await;
-        outcomes.pop().unwrap_or_else(|| unreachable!("a lone check is one set"))?;
+        validate(check)?;
+        let mut decisions = [None];
+        self.apply_set(&Set::one(check, next_set_id()), &mut decisions, None).await?;
         let [decision] = decisions;
         Ok(decision.unwrap_or_else(|| unreachable!("a lone check is always decided")))
     }
@@ -135,9 +134,17 @@ impl<S: Store> Limiter<S> {
     pub(crate) async fn run_plan(&self, plan: PlanView<'_>) -> Result<Verdict, CheckError> {
         validate_plan(plan)?;
         let mut verdict = Verdict::unresolved(plan.checks.len());
-        let outcomes = self.apply(std::slice::from_ref(&plan), verdict.places()).await;
-        resolve(&mut verdict, plan, &mut outcomes.into_iter())?;
-        self.release_shadow_slots(plan, &verdict).await;
+        if plan.has_shadows() || plan.checks.is_empty() {
+            // Boxed, so that the future of most plans stays small.
+            let plans = std::slice::from_ref(&plan);
+            let outcomes = Box::pin(self.apply(plans, verdict.places())).await;
+            resolve(&mut verdict, plan, &mut outcomes.into_iter())?;
+            Box::pin(self.release_shadow_slots(plan, &verdict)).await;
+        } else {
+            let set = plan.set(0..plan.checks.len());
+            let applied = self.apply_set(&set, verdict.places(), None).await?;
+            verdict.resolve_required(plan.checks, applied);
+        }
         Ok(verdict)
     }
 
@@ -215,7 +222,7 @@ impl<S: Store> Limiter<S> {
             rest = after;
             match outcome {
                 Ok(Applied { ruling: Ruling::Stale, now, .. }) => {
-                    *outcome = self.retry(set, own, *now).await;
+                    *outcome = self.apply_set(set, own, Some(*now)).await;
                 }
                 Ok(Applied { ruling: Ruling::Contradictory, .. }) => {
                     *outcome = Err(CheckError::ContradictoryLimits);
@@ -226,21 +233,29 @@ impl<S: Store> Limiter<S> {
         outcomes
     }
 
-    /// Decides a set again whose calendar windows do not contain the store's time.
-    async fn retry(
+    /// Decides one set.
+    ///
+    /// Its windows are those of `now`, the store's time, or else of this process's estimate of it;
+    /// if the store's time is outside of them, the set is sent again.
+    async fn apply_set(
         &self,
         set: &Set<'_>,
         decisions: &mut [Option<Decision>],
-        mut now: Time,
+        mut now: Option<Time>,
     ) -> Result<Applied, CheckError> {
-        for _ in 1..CALENDAR_TRIES {
-            let in_windows = set.checks().iter().map(|check| in_period(*check, now));
-            let in_windows: SmallVec<[Check<'_>; 2]> = in_windows.collect();
-            let set = set.with_checks(&in_windows);
-            let mut batch = Batch::new(std::slice::from_ref(&set), decisions);
+        let calendar = has_calendar(set.checks());
+        for _ in 0..CALENDAR_TRIES {
+            let in_windows: SmallVec<[Check<'_>; 2]>;
+            let mut own = *set;
+            if calendar {
+                let now = now.unwrap_or_else(|| self.store().clock().now());
+                in_windows = set.checks().iter().map(|check| in_period(*check, now)).collect();
+                own = set.with_checks(&in_windows);
+            }
+            let mut batch = Batch::new(std::slice::from_ref(&own), decisions);
             self.apply_batch(&mut batch).await?;
             match batch.applied()[0] {
-                Applied { ruling: Ruling::Stale, now: later, .. } => now = later,
+                Applied { ruling: Ruling::Stale, now: later, .. } => now = Some(later),
                 Applied { ruling: Ruling::Contradictory, .. } => {
                     return Err(CheckError::ContradictoryLimits);
                 }

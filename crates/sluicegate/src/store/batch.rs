@@ -24,7 +24,8 @@ use super::Applied;
 pub struct Batch<'b> {
     sets: &'b [Set<'b>],
     decisions: &'b mut [Option<Decision>],
-    applied: SmallVec<[Applied; 16]>,
+    /// Inline for one set: futures that wait for the store contain a batch.
+    applied: SmallVec<[Applied; 1]>,
     /// The number of checks of the sets that are decided.
     checks: usize,
     one_request: bool,
@@ -34,7 +35,13 @@ impl<'b> Batch<'b> {
     /// Creates a batch; `decisions` has one element for each check, one set after the other.
     #[inline]
     pub fn new(sets: &'b [Set<'b>], decisions: &'b mut [Option<Decision>]) -> Self {
-        Self { sets, decisions, applied: SmallVec::new(), checks: 0, one_request: false }
+        Self {
+            sets,
+            decisions,
+            applied: SmallVec::with_capacity(sets.len()),
+            checks: 0,
+            one_request: false,
+        }
     }
 
     /// Marks the sets as those of one request, which waits for the store as a single set does.
