@@ -5,8 +5,21 @@ use std::sync::Barrier;
 use std::thread;
 use std::time::Duration;
 
+use sluicegate::{Clock, SystemClock};
+
 use crate::contender::Contender;
 use crate::stopwatch::{ElapsedTimes, Stopwatch};
+
+/// Longer than a thread's clock takes to know the rate of the time-stamp counter.
+const CALIBRATION: Duration = Duration::from_millis(50);
+
+/// Reads the clock of this new thread until it is as fast as on threads that live on.
+fn calibrate_clock() {
+    let (clock, watch) = (SystemClock::new(), std::time::Instant::now());
+    while watch.elapsed() < CALIBRATION {
+        black_box(clock.now());
+    }
+}
 
 /// The number of rounds and steps.
 #[derive(Clone, Copy)]
@@ -55,6 +68,7 @@ impl<'k> RoundPlan<'_, 'k> {
     fn round(&self, round: usize, contender: &dyn Contender<'k>) -> f64 {
         let start_line = Barrier::new(self.threads);
         let run = |keys| {
+            calibrate_clock();
             start_line.wait();
             let watch = Stopwatch::start();
             let admitted = black_box(contender.check_all(black_box(keys)));
