@@ -20,7 +20,7 @@ use crate::stats::StatCounters;
 /// Interval between two readings of a test clock.
 const LOOK: Duration = Duration::from_millis(1);
 
-/// What all servers of a store use: its clock, key space, caches and counters.
+/// The clock, key space, caches and counters shared by a store's servers.
 pub(crate) struct StoreContext {
     pub(crate) runtime: Handle,
     pub(crate) deadline: Duration,

@@ -41,7 +41,7 @@ impl ReceiptKind {
 /// The error for a slot or a reservation that was not issued here, or was changed since.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InvalidReceipt {
-    /// What the text should have been.
+    /// The kind of receipt that was expected.
     pub kind: ReceiptKind,
 }
 
